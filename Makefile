@@ -1,0 +1,116 @@
+# `make` alone prints what there is. The tools are Go modules pinned in test/tools and built by `go tool` on first use.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# Go keeps the built tools in its build cache. They have a module file each, since they need different versions of the
+# same library.
+GOLANGCI_LINT = $(GO) tool -modfile=test/tools/go.mod golangci-lint
+OPA           = $(GO) tool -modfile=test/tools/opa.mod opa
+
+# Flags for the tests, e.g. make test TESTFLAGS='-v -run TestFixtures'.
+TESTFLAGS  ?=
+# Which benchmarks, and how: make bench BENCH=Lint BENCHFLAGS='-count 10'.
+BENCH      ?= .
+BENCHFLAGS ?= -benchmem
+# How long each fuzz target runs, and which: make fuzz FUZZTIME=10m FUZZ=Load.
+FUZZTIME   ?= 1m
+FUZZ       ?= .
+# Which suites of test-all run; empty means all of them.
+SUITES     ?=
+
+# Manifests of other repositories, and an outside check with known answers. Both are optional neighbours of the
+# repository: without them the targets say so and do nothing.
+CORPUS      ?= ../shared/corpus
+CORPUSFLAGS ?=
+CASES       ?= ../shared/check/cases
+# Every rule that the binary has is checked; `make cases` fails when one is missing here.
+CASE_RULES  ?= SE101 SE103 SE104 SE107 SE109 SE111 \
+	DR201 DR202 DR203 DR204 DR205 DR207 DR208 DR211 DR231 DR232 DR234 DR235 \
+	MX301 MX302 MX306 MV901 MV902 MV903 MV906 MV908
+
+.PHONY: help
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build bin/meshvet, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/meshvet ./cmd/meshvet
+
+.PHONY: test
+test: ## Run the tests, those of the Rego policies included
+	$(GO) test -timeout 10m $(TESTFLAGS) ./...
+
+.PHONY: test-tools
+test-tools: ## Run the tests of the development tools
+	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## Run the engine's tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(TESTFLAGS) ./lint/...
+
+.PHONY: test-all
+test-all: ## Run everything that CI runs, with the time of each suite
+	@CORPUS='$(CORPUS)' CASES='$(CASES)' bash .ci/suites $(SUITES)
+
+.PHONY: lint
+lint: ## Check the Go code, the policies and the scripts
+	@unformatted=$$(gofmt -s -l .); if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GOLANGCI_LINT) run
+	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
+	$(OPA) fmt --diff --fail policies
+	$(OPA) check --strict --capabilities policies/capabilities.json policies
+	for script in .ci/run .ci/suites .ci/fuzz .ci/verify; do bash -n "$$script"; done
+
+.PHONY: fmt
+fmt: ## Format the Go code and the policies
+	gofmt -s -w .
+	$(OPA) fmt --write policies
+
+.PHONY: generate
+generate: ## Rewrite the generated code, rule pages and schemas
+	$(GO) generate ./...
+	$(GO) run ./cmd/meshvet docs --out docs --schemas schemas
+
+.PHONY: verify
+verify: ## Fail if `make generate` or `go mod tidy` would change anything
+	@bash .ci/verify
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench '$(BENCH)' -timeout 60m $(BENCHFLAGS) ./...
+
+.PHONY: corpus
+corpus: build ## Lint the corpus repository by repository and print counts (CORPUSFLAGS='-show SE101')
+	@if [ ! -d '$(CORPUS)' ]; then echo "no corpus at $(CORPUS): nothing linted (set CORPUS)"; exit 0; fi; \
+	meshvet=$$PWD/bin/meshvet; corpus=$$(cd '$(CORPUS)' && pwd); \
+	cd test/tools && $(GO) run ./corpus $(CORPUSFLAGS) "$$meshvet" "$$corpus"
+
+.PHONY: cases
+cases: build ## Compare the answers on small inputs with the known ones
+	@if [ ! -e '$(CASES)' ]; then echo "no cases at $(CASES): nothing compared (set CASES)"; exit 0; fi; \
+	known=' $(strip $(CASE_RULES)) '; missing=; \
+	rules=$$(bin/meshvet rules --format json | grep -oE '"id": *"[^"]+"' | cut -d '"' -f 4); \
+	for id in $$rules; do [[ $$known == *" $$id "* ]] || missing+=" $$id"; done; \
+	if [ -n "$$missing" ]; then echo "not in CASE_RULES:$$missing"; exit 1; fi; \
+	'$(CASES)' bin/meshvet $(CASE_RULES)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME
+	@bash .ci/fuzz '$(FUZZTIME)' '$(FUZZ)'
+
+.PHONY: cover
+cover: ## Measure the statement coverage of the tests
+	@mkdir -p bin
+	$(GO) test -timeout 15m -coverpkg=./... -coverprofile=bin/cover.out ./...
+	$(GO) tool cover -html=bin/cover.out -o bin/cover.html
+	$(GO) tool cover -func=bin/cover.out | tail -n 1
+
+.PHONY: clean
+clean: ## Remove what the targets above built
+	rm -rf bin

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// configNames are what a configuration file is called, the preferred name first.
+var configNames = [...]string{".meshvet.yaml", ".meshvet.yml"}
+
+// maxConfigBytes bounds a configuration file.
+const maxConfigBytes = 1 << 20
+
+// settings are a configuration with what its place implies.
+type settings struct {
+	*lint.Config
+	problems []object.Problem
+	base     string // absolute; its globs and paths are relative to it
+	isolated bool   // nothing beyond the paths given is read
+}
+
+// loadConfig reads the configuration of a run. path is what --config says; without it, the nearest file upwards from start to
+// the root of the repository counts, and without a repository only one in start itself.
+func loadConfig(w *walker, path, start, repo string) (*settings, error) {
+	if path == "" {
+		found := findConfig(start, repo)
+		if found == "" {
+			base := repo
+			if base == "" {
+				base = start
+			}
+			return &settings{Config: &lint.Config{Version: 1}, base: base}, nil
+		}
+		return readConfig(w.name(found, false), found, filepath.Dir(found))
+	}
+	// Whoever names a file thinks of paths from where they stand, wherever the file is.
+	s, err := readConfig(path, w.absolute(path), w.cwd)
+	if err == nil && isNullDevice(w.absolute(path)) {
+		s.Source = ""
+		s.isolated = true
+	}
+	return s, err
+}
+
+func readConfig(name, file, base string) (*settings, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
+	}
+	if len(data) > maxConfigBytes {
+		return nil, fmt.Errorf("read configuration %s: it is larger than %d MiB", name, maxConfigBytes>>20)
+	}
+	cfg, problems := lint.ReadConfig(name, data)
+	if cfg == nil {
+		cfg = &lint.Config{}
+	}
+	return &settings{Config: cfg, problems: problems, base: base}, nil
+}
+
+func findConfig(start, repo string) string {
+	for dir := start; ; dir = filepath.Dir(dir) {
+		for _, name := range configNames {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				return file
+			}
+		}
+		if repo == "" || dir == repo || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// nullDevice is the empty file that, as configuration, means the defaults and nothing around them.
+const nullDevice = os.DevNull
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isNullDevice(path string) bool {
+	null, err := os.Stat(nullDevice)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(null, info)
+}
+
+// anchorScopes turns the globs of configured scopes, which are relative to the configuration's folder, into the names that
+// files have in reports, which are relative to the working directory.
+func (s *settings) anchorScopes(sources []source) {
+	scopes := slices.Clone(s.Scopes)
+	for i := range scopes {
+		filter := newPathFilter(s.base, scopes[i].Paths)
+		scopes[i].Paths = nil
+		for _, src := range sources {
+			if src.path != "" && filter.match(src.path) != "" {
+				scopes[i].Paths = append(scopes[i].Paths, escapeGlob(src.name))
+			}
+		}
+		if scopes[i].Paths == nil {
+			scopes[i].Paths = filter.globs // matches nothing here; the engine wants a scope to have paths
+		}
+	}
+	s.Scopes = scopes
+}
+
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)
+
+func escapeGlob(name string) string { return globEscaper.Replace(name) }
+
+// configErrors puts together what is wrong with a configuration: what its reader found, and what the engine, which knows the
+// rules, found.
+func configErrors(problems []object.Problem, err error) error {
+	var ce *lint.ConfigError
+	switch {
+	case errors.As(err, &ce):
+		problems = slices.Concat(problems, ce.Problems)
+	case err != nil:
+		return err
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(problems, func(a, b object.Problem) int {
+		switch x, y := a.Location.Range.Start, b.Location.Range.Start; {
+		case x.Less(y):
+			return -1
+		case y.Less(x):
+			return 1
+		}
+		return 0
+	})
+	return &lint.ConfigError{Problems: problems}
+}

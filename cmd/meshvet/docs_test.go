@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
+
+	"github.com/meshvet/meshvet/lint"
+)
+
+func everyRule(t *testing.T) []lint.Rule {
+	t.Helper()
+	all, err := allRules(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestRuleSet(t *testing.T) {
+	all := everyRule(t)
+	for i := range all {
+		r := &all[i]
+		if i > 0 && all[i-1].ID >= r.ID {
+			t.Errorf("%s comes after %s", r.ID, all[i-1].ID)
+		}
+		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(r.Source))); err != nil {
+			t.Errorf("%s names a source that does not exist: %v", r.ID, err)
+		}
+	}
+}
+
+func TestCombineRefusesTwins(t *testing.T) {
+	rule := func(id, name string) lint.Rule { return lint.Rule{Meta: lint.Meta{ID: id, Name: name, Source: name}} }
+	if _, err := combine([]lint.Rule{rule("SE101", "a")}, []lint.Rule{rule("SE101", "b")}); err == nil || !strings.Contains(err.Error(), "SE101: a and b") {
+		t.Errorf("two of one ID: %v", err)
+	}
+	if _, err := combine([]lint.Rule{rule("SE101", "a"), rule("SE102", "a")}); err == nil || !strings.Contains(err.Error(), "called a") {
+		t.Errorf("two of one name: %v", err)
+	}
+	got, err := combine([]lint.Rule{rule("SE103", "c")}, []lint.Rule{rule("SE101", "a")})
+	if err != nil || len(got) != 2 || got[0].ID != "SE101" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestPagesAreComplete writes the pages twice: every rule has one with an example, and nothing changes the second time.
+func TestPages(t *testing.T) {
+	all := everyRule(t)
+	dir := t.TempDir()
+	root := filepath.Join("..", "..")
+	stale := filepath.Join(dir, "XX999.md")
+	foreign := filepath.Join(dir, "guide.md")
+	for file, text := range map[string]string{stale: generatedMark + "\n", foreign: "# Written by hand\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeRulePages(t.Context(), dir, root, all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("the page of a rule that is gone is still there")
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error("a page that was written by hand is gone")
+	}
+	first := readAll(t, dir)
+	if err := writeRulePages(t.Context(), dir, root, all); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, readAll(t, dir)); diff != "" {
+		t.Errorf("a second run writes something else:\n%s", diff)
+	}
+	index := first["README.md"]
+	for i := range all {
+		r := &all[i]
+		text := first[r.ID+".md"]
+		for _, want := range []string{
+			"# " + r.ID + " " + r.Name + "\n", "## What it flags\n", "## Why\n", "## What to do\n", "## Example\n", "`meshvet lint` says",
+			"## How it is proven\n", "[" + r.ID + " " + r.Name + "]", "  " + r.ID + ":\n",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page of %s lacks %q", r.ID, want)
+			}
+		}
+		for _, never := range []string{"# want ", "<no value>", "%!", "\x1b", "\n\n\n"} {
+			if strings.Contains(text, never) {
+				t.Errorf("the page of %s holds %q", r.ID, never)
+			}
+		}
+		if !strings.Contains(index, "["+r.ID+"]("+r.ID+".md)") {
+			t.Errorf("the index lacks %s", r.ID)
+		}
+	}
+}
+
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(text)
+	}
+	return out
+}
+
+func TestCommandPages(t *testing.T) {
+	dir := t.TempDir()
+	a := &app{color: newChoice("auto", "auto", "always", "never")}
+	if err := writeCommandPages(dir, a.newRoot()); err != nil {
+		t.Fatal(err)
+	}
+	pages := readAll(t, dir)
+	want := []string{"meshvet.md", "meshvet_completion.md", "meshvet_explain.md", "meshvet_lint.md", "meshvet_rules.md", "meshvet_version.md"}
+	var got []string
+	for name := range pages {
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+	for _, row := range []string{
+		"| `-c`, `--config FILE` | `MESHVET_CONFIG` |  | ",
+		"| `--fail-on error\\|warning\\|info\\|never` | `MESHVET_FAIL_ON` | `warning` | ",
+		"| `--complete[=KIND,…]` | `MESHVET_COMPLETE` |  | ",
+		"| `--color auto\\|always\\|never` | `MESHVET_COLOR` | `auto` | ",
+	} {
+		if !strings.Contains(pages["meshvet_lint.md"], row) {
+			t.Errorf("the page of lint lacks %q:\n%s", row, pages["meshvet_lint.md"])
+		}
+	}
+	for name, text := range pages {
+		for target := range strings.SplitSeq(text, "](") {
+			if file, _, found := strings.Cut(target, ".md)"); found && pages[file+".md"] == "" && !strings.Contains(file, "\n") {
+				t.Errorf("%s links to %s.md, which does not exist", name, file)
+			}
+		}
+	}
+}
+
+func TestExampleHidesWants(t *testing.T) {
+	text := "a: 1 # want SE101 \"x\" SE102 \"y\"\nb: 2\n  # want SE103 \"z\"\nc: \"# want\"\n# wanted\n"
+	if got, want := wantComment.ReplaceAllString(text, ""), "a: 1\nb: 2\nc: \"# want\"\n# wanted\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFence(t *testing.T) {
+	if got, want := fence("yaml", "a: ```\n"), "````yaml\na: ```\n````"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRenderMarkdown(t *testing.T) {
+	md := "# ID name\n\n**warning** · `a` [here](https://example.com)\n\n- item of [x/y.go](https://example.com/x/y.go)\n  goes on\n- <https://example.com>\n\n" +
+		"```yaml\n# kept: **as** `is`\n\n  b: 1\n```\n" + strings.Repeat("word ", 30) + "\n"
+	for _, c := range []struct {
+		color bool
+		want  string
+	}{
+		{false, "ID name\n\nwarning · `a` here (https://example.com)\n\n- item of x/y.go goes on\n- https://example.com\n\n    # kept: **as** `is`\n\n      b: 1\n" +
+			strings.TrimSpace(strings.Repeat("word ", 19)) + "\n" + strings.TrimSpace(strings.Repeat("word ", 11)) + "\n"},
+		{true, "\x1b[1mID name\x1b[0m\n\n\x1b[1mwarning\x1b[0m · \x1b[36ma\x1b[0m here (https://example.com)\n\n- item of x/y.go goes on\n- https://example.com\n\n    # kept: **as** `is`\n\n      b: 1\n" +
+			strings.TrimSpace(strings.Repeat("word ", 19)) + "\n" + strings.TrimSpace(strings.Repeat("word ", 11)) + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := renderMarkdown(&b, md, c.color); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, b.String()); diff != "" {
+			t.Errorf("colour %v (-want +got):\n%s", c.color, diff)
+		}
+	}
+}
+
+// TestConfigSchema holds the schema to the reader of the configuration: what one takes, the other takes.
+func TestConfigSchema(t *testing.T) {
+	all := append(everyRule(t), lint.Rule{Meta: lint.Meta{
+		ID: "XX999", Name: "with-options", Kinds: nil,
+		Options: []lint.Option{
+			{Name: "limit", Default: int64(3), Doc: "A limit."}, {Name: "share", Default: 0.5, Doc: "A share."},
+			{Name: "strictly", Default: false, Doc: "A switch."}, {Name: "word", Default: "a", Doc: "A word."},
+			{Name: "words", Default: []string{"a"}, Doc: "Words."},
+		},
+	}})
+	var text bytes.Buffer
+	if err := writeConfigSchema(&text, all); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("config.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("config.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for config, valid := range map[string]bool{
+		"version: 1":   true,
+		"version: 2":   false,
+		"version: '1'": false,
+		"rules: {SE101: off, DR202: error, MX302: {severity: info}}": true,
+		"rules: {SE101: 'off', resolution-not-dns: warning}":         true,
+		"rules: {SE101: fatal}":                                      false,
+		"rules: {SE101: {severity: fatal}}":                          false,
+		"rules: {SE999: off}":                                        false,
+		"rules: {SE101: {level: info}}":                              false,
+		"rules: {SE101: {options: {none: 1}}}":                       false,
+		"rules: {XX999: {severity: error, options: {limit: 4, share: 1, strictly: true, word: b, words: [c]}}}": true,
+		"rules: {with-options: {options: {limit: many}}}":                                                       false,
+		"rules: {XX999: {options: {words: c}}}":                                                                 false,
+		"rules: {XX999: {options: {limit: 1.5}}}":                                                               false,
+		"exclude: ['**/testdata/**']":                                                                           true,
+		"exclude: '**'":                                                                                         false,
+		"exclude: [1]":                                                                                          false,
+		"context: [a, b/*]":                                                                                     true,
+		"context: {paths: [], complete: [Service, ServiceEntry]}":                                               true,
+		"context: {complete: true}":                                                                             true,
+		"context: {complete: [Pod]}":                                                                            false,
+		"context: {path: []}":                                                                                   false,
+		"context: a":                                                                                            false,
+		"scopes: [{name: prod, paths: [a]}]":                                                                    true,
+		"scopes: [{name: prod}]":                                                                                false,
+		"scopes: [{name: prod, paths: []}]":                                                                     false,
+		"scopes: {prod: [a]}":                                                                                   false,
+		"istio: {version: '1.30', dataplane: ambient, dnsCapture: true, autoAllocate: false}":                    true,
+		"istio: {version: 1.31, gatewayNamespaces: [a], clusterDomain: x, rootNamespace: y, meshConfig: {a: 1}}": true,
+		"istio: {version: latest}":      false,
+		"istio: {dataplane: envoy}":     false,
+		"istio: {dnsCapture: 'yes'}":    false,
+		"istio: {meshConfig: []}":       false,
+		"istio: {gatewayNamespaces: a}": false,
+		"ruls: {}":                      false,
+	} {
+		js, err := yaml.YAMLToJSON([]byte(config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(js))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, problems := lint.ReadConfig("config.yaml", []byte(config))
+		_, newErr := lint.New(all, cfg)
+		if read := configErrors(problems, newErr); (read == nil) != valid {
+			t.Errorf("%s: the reader says %v", config, read)
+		}
+		if err := compiled.Validate(instance); (err == nil) != valid {
+			t.Errorf("%s: the schema says %v", config, err)
+		}
+	}
+}
+
+// TestRulesJSON holds the list for programs to what scripts rely on.
+func TestRulesJSON(t *testing.T) {
+	all := everyRule(t)
+	var b bytes.Buffer
+	if err := writeRulesJSON(&b, all); err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Rules []map[string]any `json:"rules"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Rules) != len(all) {
+		t.Fatalf("%d rules, want %d", len(list.Rules), len(all))
+	}
+	words := map[string][]string{
+		"severity": {"error", "warning", "info"}, "lang": {"go", "rego"}, "fix": {"safe", "unsafe", "show", "none"},
+		"proof": {"changes", "ignored", "inert", "rejects", "panics", "envoy", "input"}, "view": {"all", "files"},
+	}
+	for i, r := range list.Rules {
+		for key, allowed := range words {
+			if v, _ := r[key].(string); !slices.Contains(allowed, v) {
+				t.Errorf("%s: %s is %v", all[i].ID, key, r[key])
+			}
+		}
+		for _, key := range []string{"presets", "kinds", "needs", "options", "supersedes", "references"} {
+			if _, isList := r[key].([]any); !isList {
+				t.Errorf("%s: %s is %v, want a list", all[i].ID, key, r[key])
+			}
+		}
+		for _, key := range []string{"id", "name", "title", "summary", "docs", "source"} {
+			if v, _ := r[key].(string); v == "" {
+				t.Errorf("%s: %s is missing", all[i].ID, key)
+			}
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/report"
+)
+
+// docsURL is the folder of the rules' pages.
+const docsURL = "https://github.com/meshvet/meshvet/blob/main/docs/rules"
+
+// lintFlags are the flags of `meshvet lint`.
+type lintFlags struct {
+	config      string
+	outputs     outputs
+	failOn      *choice
+	severity    *choice
+	complete    kinds
+	enable      list
+	disable     list
+	context     []string
+	noExcerpt   bool
+	quiet       bool
+	verbose     bool
+	strictInput bool
+	stdinName   string
+	dataplane   *choice
+}
+
+func (a *app) newLintCommand() *cobra.Command {
+	f := &lintFlags{
+		outputs:   outputs{list: []output{{format: "text"}}},
+		failOn:    newChoice("warning", "error", "warning", "info", "never"),
+		severity:  newChoice("info", "error", "warning", "info"),
+		enable:    list{hint: "RULE,…"},
+		disable:   list{hint: "RULE,…"},
+		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
+	}
+	cmd := &cobra.Command{
+		Use:   "lint [PATH…|-]",
+		Short: "Judge manifests: files, folders, or - for standard input",
+		Long: `Lint judges the ServiceEntries and DestinationRules in files and folders, by default in the working directory.
+
+Folders are searched for .yaml, .yml and .json files. What .gitignore or the configuration's exclude: names is left out, and
+symbolic links are not followed. A file that is named itself is judged whatever git thinks of it. If one of the files holds a
+ServiceEntry or DestinationRule, the rest of the repository is read as context: findings are about the paths given only.
+
+Rules that conclude something from the absence of an object run only for kinds that --complete, or context.complete in the
+configuration, says are all there.
+
+The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
+to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
+what --context names.
+
+Findings go to standard output, everything else to standard error.
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configuration, unreadable input, or a broken rule.`,
+		Example: `  meshvet lint
+  meshvet lint --complete manifests/
+  helm template chart/ | meshvet lint -
+  meshvet lint --format text --format sarif=meshvet.sarif`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := a.lint(cmd.Context(), cmd, f, args)
+			a.code = code
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
+	flags.Var(&f.outputs, "format", "formats of the report, each to standard output or a file: "+strings.Join(report.Names(), ", "))
+	flags.Var(f.failOn, "fail-on", "lowest severity that makes the exit code 1")
+	flags.Var(f.severity, "severity", "lowest severity that is shown")
+	flags.Var(&f.complete, "complete", "the inputs hold every object of these kinds; alone, of all kinds")
+	flags.Lookup("complete").NoOptDefVal = "all"
+	flags.Var(&f.enable, "enable", "rules to switch on, by ID, name or category")
+	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
+	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
+	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
+	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
+
+	complete(cmd, "format", report.Names())
+	complete(cmd, "fail-on", f.failOn.words)
+	complete(cmd, "severity", f.severity.words)
+	complete(cmd, "dataplane", f.dataplane.words)
+	var names []string
+	for _, k := range lint.AllKinds() {
+		names = append(names, string(k))
+	}
+	complete(cmd, "complete", append(names, "all"))
+	for _, flag := range []string{"enable", "disable"} {
+		// It fails only for a flag that does not exist, which the stories about completion would show.
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
+	}
+	return cmd
+}
+
+// lint is one run. The exit code counts only without an error.
+func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args []string) (int, error) {
+	if f.quiet && f.verbose {
+		return 0, usageError{cmd, errors.New("--quiet and --verbose contradict each other")}
+	}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	if f.stdinName != "" && !slices.Contains(args, "-") {
+		return 0, usageError{cmd, errors.New("--stdin-filename names what is read from standard input; give - as a path")}
+	}
+	r, err := a.newRun(f, args)
+	if err != nil {
+		return 0, err
+	}
+	rep, err := r.lint(ctx)
+	if err != nil {
+		return 0, err
+	}
+	opt := report.Options{
+		NoExcerpt: f.noExcerpt,
+		Verbose:   f.verbose,
+		Quiet:     f.quiet,
+		Version:   thisBuild().version,
+		DocsURL:   docsURL,
+		Root:      r.repo,
+		Dir:       r.walker.cwd,
+	}
+	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
+		return 0, err
+	}
+	if err := a.write(&f.outputs, rep, opt); err != nil {
+		return 0, err
+	}
+	opt.SkipTold = slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
+	opt.Color = a.colored(true, a.stderr)
+	if err := report.Notes(a.stderr, rep, opt); err != nil {
+		return 0, err
+	}
+	return exitCode(rep, f.failOn.value), nil
+}
+
+// exitCode is what a report means to a script.
+func exitCode(r *lint.Report, failOn string) int {
+	if len(r.Problems) > 0 {
+		return exitFailed
+	}
+	lowest, err := lint.ParseSeverity(failOn)
+	if err == nil && r.Worst() >= lowest && len(r.Findings) > 0 {
+		return exitFindings
+	}
+	return exitClean
+}
+
+// lintRun is what one run of lint works with.
+type lintRun struct {
+	flags  *lintFlags
+	note   func(format string, args ...any)
+	walker *walker
+	config *settings
+	repo   string // absolute root of the repository of the first path, "" without one
+	stdin  io.Reader
+	args   []string
+}
+
+// newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
+func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
+	cwd, err := a.getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	note := func(format string, args ...any) {
+		if f.verbose {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
+	w := newWalker(cwd, nil, note)
+	start := w.startFolder(args[0], f.stdinName)
+	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
+	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
+		return nil, err
+	}
+	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
+	if r.config.Source != "" {
+		note("configuration: %s", r.config.Source)
+	}
+	c := r.config
+	if len(f.complete.value) > 0 {
+		c.Complete = f.complete.value
+	}
+	if f.dataplane.value != "" {
+		c.Mesh.Dataplane = f.dataplane.value
+	}
+	c.Enable, c.Disable = f.enable.items, f.disable.items
+	return r, nil
+}
+
+// startFolder is where the search for the configuration and the repository begins: the folder of the first path.
+func (w *walker) startFolder(first, stdinName string) string {
+	if first == "-" {
+		if stdinName == "" {
+			return w.cwd
+		}
+		return filepath.Dir(w.absolute(stdinName))
+	}
+	abs := w.absolute(first)
+	if isFolder(abs) {
+		return abs
+	}
+	return filepath.Dir(abs)
+}
+
+// lint reads the inputs and judges them. The policies are loaded, and the context is read, only if there is something to judge:
+// a pre-commit hook is handed every YAML file of a commit, and most of them hold nothing of ours.
+func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
+	var sources []source
+	for _, arg := range r.args {
+		if arg == "-" {
+			sources = append(sources, r.walker.addStdin(r.stdin, r.flags.stdinName)...)
+		} else {
+			sources = append(sources, r.walker.add(arg)...)
+		}
+	}
+	files, err := load(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	judge, broken := false, false
+	for _, f := range files {
+		judge = judge || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+		broken = broken || len(f.Problems) > 0
+	}
+
+	c := r.config
+	var rules []lint.Rule
+	if judge || broken || len(c.problems) > 0 || len(c.Rules) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+		if rules, err = allRules(ctx); err != nil {
+			return nil, err
+		}
+		c.Enable, c.Disable = canonical(rules, c.Enable), canonical(rules, c.Disable)
+	}
+	engine, err := lint.New(rules, c.Config)
+	if err := configErrors(c.problems, err); err != nil {
+		return nil, err
+	}
+	var around []*object.File
+	var lost []object.Problem
+	if judge {
+		more, asked := r.contextSources()
+		if around, err = load(ctx, more); err != nil {
+			return nil, err
+		}
+		lost = unreadableContext(around, asked, r.note)
+		sources = append(sources, more...)
+	}
+	if len(c.Scopes) > 0 {
+		c.anchorScopes(sources)
+		if engine, err = lint.New(rules, c.Config); err != nil {
+			return nil, err
+		}
+	}
+	rep, err := engine.Lint(ctx, lint.Input{Files: files, Around: around})
+	if err != nil {
+		return nil, err
+	}
+	rep.Problems = append(rep.Problems, lost...)
+	if r.flags.strictInput {
+		refuseTemplates(rep, files)
+	}
+	if n := r.walker.excluded; n > 0 {
+		r.note("%d files and folders are left out by exclude: in %s", n, c.Source)
+	}
+	return rep, nil
+}
+
+// contextSources are the inputs that are read beside the paths given. asked holds the names of those that somebody named
+// one by one.
+func (r *lintRun) contextSources() (sources []source, asked map[string]bool) {
+	w, c := r.walker, r.config
+	asked = map[string]bool{}
+	named := func(more []source) {
+		for _, s := range more {
+			asked[s.name] = true
+		}
+		sources = append(sources, more...)
+	}
+	for _, p := range r.flags.context {
+		named(w.add(p))
+	}
+	switch {
+	case c.isolated:
+	case c.Context != nil:
+		for _, glob := range c.Context {
+			named(w.addGlob(c.base, glob))
+		}
+	case r.repo != "":
+		r.note("context: %s", w.name(r.repo, false))
+		sources = append(sources, w.addFolder(r.repo, false)...)
+	}
+	return sources, asked
+}
+
+// unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
+// repository such a file is nothing to fail for.
+func unreadableContext(around []*object.File, asked map[string]bool, note func(string, ...any)) []object.Problem {
+	var out []object.Problem
+	for _, f := range around {
+		for _, p := range f.Problems {
+			switch {
+			case p.Kind == object.Unreadable && asked[f.Name]:
+				out = append(out, p)
+			default:
+				note("context: %s: %s", p.Location, p.Message)
+			}
+		}
+	}
+	return out
+}
+
+// templateInput is the kind of problem that a template is under --strict-input.
+const templateInput object.ProblemKind = "template"
+
+// refuseTemplates makes problems of the notices about templates.
+func refuseTemplates(rep *lint.Report, files []*object.File) {
+	for _, f := range files {
+		if f.Template == nil {
+			continue
+		}
+		rep.Problems = append(rep.Problems, object.Problem{Kind: templateInput, Message: f.Template.Message, Location: f.Template.Location})
+		rep.Skipped = slices.DeleteFunc(rep.Skipped, func(s lint.Skip) bool {
+			return s.Rule == "" && s.File == f.Name && s.Reason == f.Template.Message
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/meshvet/meshvet/lint"
+)
+
+//go:embed page.md.tmpl
+var pageTemplate string
+
+// sourceURL is the root of the repository's files.
+const sourceURL = "https://github.com/meshvet/meshvet/blob/main/"
+
+// page is all that is said about a rule: in docs/rules, and by `meshvet explain`, which has no fixtures at hand and leaves the
+// example out.
+type page struct {
+	*lint.Meta
+	Badges            []string
+	Example           *example
+	Configuration     string
+	Options           []optionJSON
+	Needs             []string
+	Observed          bool
+	Stats, Flags      []string
+	ConfigDump        string
+	Proof             string
+	Relations         []string
+	Source, SourceURL string
+}
+
+// example is what a rule's fixtures show.
+type example struct {
+	Bad    string
+	Output string // of the text report
+	Others bool   // other rules find something too
+	Fixed  string // the bad manifest after the rule's safe fixes
+	Good   string // a manifest that looks like the bad one and is right; only without Fixed
+	Around string // what else is in view
+}
+
+// newPage describes one of all rules.
+func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {
+	m := &r.Meta
+	d := describeRule(m)
+	p := &page{
+		Meta: m, Example: ex, Options: d.Options, Needs: d.Needs, Source: m.Source, SourceURL: sourceURL + m.Source,
+		Badges: []string{
+			fmt.Sprintf("**%s**", m.Severity), string(m.Category), kindsOf(m), languageOf(m), "fix: " + fixOf(m),
+		},
+		ConfigDump: m.Observe.ConfigDump,
+		Proof:      proofSentence(m.Proof),
+	}
+	if m.Security {
+		p.Badges = append(p.Badges, "security")
+	}
+	if len(d.Needs) > 0 {
+		p.Badges = append(p.Badges, "needs: "+strings.Join(d.Needs, ", "))
+	}
+	if m.View == lint.ViewFiles {
+		p.Badges = append(p.Badges, "files only")
+	}
+	if len(m.Presets) > 0 {
+		p.Badges = append(p.Badges, "presets: "+strings.Join(m.Presets, ", "))
+	}
+	if m.Since != "" {
+		p.Badges = append(p.Badges, "since Istio "+m.Since)
+	}
+	for _, s := range m.Observe.Stats {
+		p.Stats = append(p.Stats, "`"+fullStat(s)+"`")
+	}
+	for _, f := range m.Observe.Flags {
+		p.Flags = append(p.Flags, "`"+f+"`")
+	}
+	p.Observed = len(p.Stats) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
+	p.Configuration = configurationOf(m, d.Options)
+	p.Relations = relationsOf(m, all, ex != nil)
+	return p
+}
+
+// fullStat writes the name of a statistic out; rules name those of the cluster by their end.
+func fullStat(s string) string {
+	for _, family := range []string{"cluster.", "listener.", "http.", "tcp.", "server."} {
+		if strings.HasPrefix(s, family) {
+			return s
+		}
+	}
+	return "cluster.NAME." + s
+}
+
+// proofSentence says what a proof of a kind shows.
+func proofSentence(p lint.Proof) string {
+	what := map[string]string{
+		"changes": "Istio compiles something else from the bad manifest than from the fixed one",
+		"ignored": "Istio compiles the same with and without what is flagged",
+		"inert":   "Only fields that Envoy does not use on such a port differ between the bad manifest and the fixed one",
+		"rejects": "Istio refuses the manifest, or Envoy what Istio makes of it",
+		"panics":  "Istio's configuration generator panics",
+		"envoy":   "Istio compiles what is written; what Envoy does with it is documented or was measured",
+		"input":   "The fault is in the input, before Istio reads it",
+	}[p.Kind]
+	switch {
+	case what == "":
+		return ""
+	case p.Text == "":
+		return what + "."
+	}
+	return what + ": " + strings.TrimSuffix(p.Text, ".") + "."
+}
+
+// configurationOf shows a rule's part of .meshvet.yaml.
+func configurationOf(m *lint.Meta, options []optionJSON) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "rules:\n  %s:\n    severity: %s # error, warning, info or off\n", m.ID, m.Severity)
+	if len(options) > 0 {
+		b.WriteString("    options:\n")
+		for _, o := range options {
+			fmt.Fprintf(&b, "      %s: %s\n", o.Name, jsonText(o.Default))
+		}
+	}
+	return b.String()
+}
+
+// relationsOf says which rules give way to which. Pages link to each other; a terminal has nothing to link to.
+func relationsOf(m *lint.Meta, all []lint.Rule, link bool) []string {
+	name := func(id string) string {
+		for i := range all {
+			if all[i].ID != id {
+				continue
+			}
+			if link {
+				return fmt.Sprintf("[%s](%s.md) `%s`", id, id, all[i].Name)
+			}
+			return fmt.Sprintf("%s `%s`", id, all[i].Name)
+		}
+		return id // of a rule that is yet to come
+	}
+	where := map[lint.SupersedeScope]string{
+		lint.ScopePath:   "at the same field",
+		lint.ScopeBlock:  "in the same block",
+		lint.ScopePort:   "for the same port of a host",
+		lint.ScopeObject: "about the same object or host",
+	}
+	var out []string
+	for _, s := range m.Supersedes {
+		out = append(out, fmt.Sprintf("Where it finds something, findings of %s %s are left out.", name(s.Rule), where[s.Scope]))
+	}
+	for i := range all {
+		for _, s := range all[i].Supersedes {
+			if s.Rule == m.ID {
+				out = append(out, fmt.Sprintf("Left out where %s finds something %s.", name(all[i].ID), where[s.Scope]))
+			}
+		}
+	}
+	return out
+}
+
+// write writes the page in Markdown.
+func (p *page) write(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"join": strings.Join, "fence": fence, "json": jsonText}).Parse(pageTemplate)
+	if err != nil {
+		return fmt.Errorf("parse the template of rule pages: %w", err)
+	}
+	return t.Execute(w, p)
+}
+
+// fence puts text into a block that the text cannot end.
+func fence(language, text string) string {
+	ticks := "```"
+	for strings.Contains(text, ticks) {
+		ticks += "`"
+	}
+	return ticks + language + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks
+}
+
+func jsonText(v any) string {
+	js, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(js)
+}

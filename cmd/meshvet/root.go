@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is one run of the program.
+type app struct {
+	process
+	color *choice
+	code  int // what lint found; a failed command is exitFailed whatever this is
+}
+
+// run is the program with its surroundings handed in. It returns the exit code.
+func run(ctx context.Context, args []string, p process) int {
+	a := &app{process: p, color: newChoice("auto", "auto", "always", "never")}
+	root := a.newRoot()
+	root.SetArgs(args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return a.code
+	}
+	a.complain(err)
+	return exitFailed
+}
+
+// complain prints why a command failed.
+func (a *app) complain(err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(a.stderr, "meshvet:", clean(line))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.stderr, "`%s --help` lists the flags.\n", usage.cmd.CommandPath())
+	}
+}
+
+// clean makes text that may come from a file or the command line harmless to a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < ' ', r >= 0x7f && r < 0xa0,
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c: // bidi controls
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func (a *app) newRoot() *cobra.Command {
+	var showVersion bool
+	root := &cobra.Command{
+		Use:   "meshvet",
+		Short: "Lint Istio ServiceEntry and DestinationRule manifests",
+		Long: `meshvet reads ServiceEntries and DestinationRules, works out what Istio makes of them, and says where Envoy will do
+something other than what they say.
+
+    meshvet lint manifests/      lint a folder
+    meshvet explain DR202        what a rule is about
+    meshvet rules                every rule
+
+Every flag can be set by the environment variable in brackets. Flags outrank variables, variables outrank .meshvet.yaml.
+Exit codes: 0 clean, 1 findings, 2 the run itself failed.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := readTwins(cmd, a.getenv); err != nil {
+				return usageError{cmd, err}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return thisBuild().print(cmd.OutOrStdout())
+			}
+			return cmd.Help()
+		},
+	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
+	root.PersistentFlags().Var(a.color, "color", "colours: auto uses them on a terminal")
+	root.SetFlagErrorFunc(explainFlagError)
+	root.AddCommand(a.newLintCommand(), a.newRulesCommand(), a.newExplainCommand(), newVersionCommand(), a.newDocsCommand())
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	complete(root, "color", a.color.words)
+	wrapArgs(root)
+	showTwins(root)
+	return root
+}
+
+// unknownCommand words the mistake of naming a command that does not exist.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := didYouMean(word, names)
+	if _, err := os.Stat(word); err == nil && hint == "" {
+		hint = fmt.Sprintf("; to lint it: %s lint %s", cmd.CommandPath(), word)
+	}
+	return usageError{cmd, fmt.Errorf("unknown command %q%s", word, hint)}
+}
+
+// wrapArgs makes mistakes in the arguments of any command usage errors.
+func wrapArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var usage usageError
+			if err == nil || errors.As(err, &usage) {
+				return err
+			}
+			return usageError{cmd, err}
+		}
+	}
+	for _, c := range cmd.Commands() {
+		wrapArgs(c)
+	}
+}
+
+// complete gives a flag's words to the shell.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	// It fails only for a flag that does not exist, which the stories about completion would show.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/meshvet/meshvet/lint"
+)
+
+// schema is a part of a JSON Schema; encoding/json sorts its keys.
+type schema = map[string]any
+
+// writeConfigSchema writes the JSON Schema of .meshvet.yaml, for editors. The reader of the configuration decides; a test holds
+// the two together.
+func writeConfigSchema(w io.Writer, all []lint.Rule) error {
+	kindsEnum := []string{}
+	for _, k := range lint.AllKinds() {
+		kindsEnum = append(kindsEnum, string(k))
+	}
+	complete := schema{
+		"description": "Kinds of which the inputs hold every object that exists. Only then do rules conclude something from the absence of one. true means all kinds.",
+		"oneOf":       []any{schema{"type": "boolean"}, stringsOf(schema{"enum": kindsEnum})},
+	}
+	paths := describe(stringsOf(schema{"type": "string"}), "Files, folders or globs that are read as context only, relative to this file. By default the repository is. An empty list means none.")
+
+	root := mapping("Configuration of meshvet", schema{
+		"version": schema{"description": "Version of this format.", "const": 1},
+		"rules":   rulesSchema(all),
+		"exclude": describe(stringsOf(schema{"type": "string"}), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
+		"context": schema{
+			"description": "What is read beside the paths given, so that rules know what they meet.",
+			"oneOf":       []any{paths, mapping("", schema{"paths": paths, "complete": complete})},
+		},
+		"scopes": schema{
+			"description": "Meshes of the repository. Rules see the objects of one only. By default a folder is one mesh until two of its files define the same object.",
+			"type":        "array",
+			"items": required(mapping("", schema{
+				"name":  schema{"type": "string", "minLength": 1},
+				"paths": describe(schema{"type": "array", "minItems": 1, "items": schema{"type": "string"}}, "Globs of the files that make it up, relative to this file."),
+			}), "name", "paths"),
+		},
+		"istio": istioSchema(),
+	})
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = "https://raw.githubusercontent.com/meshvet/meshvet/main/schemas/config.schema.json"
+	root["title"] = "Configuration of meshvet (.meshvet.yaml)"
+	delete(root, "description")
+
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(root)
+}
+
+// rulesSchema knows each rule by ID and by name, and the options of each.
+func rulesSchema(all []lint.Rule) schema {
+	rules, defs := schema{}, []*lint.Meta{}
+	for i := range all {
+		defs = append(defs, &all[i].Meta)
+	}
+	for _, m := range defs {
+		options := schema{}
+		for _, o := range m.Options {
+			options[o.Name] = describe(typeSchema(o.Default), o.Doc)
+		}
+		fields := schema{"severity": severitySchema()}
+		if len(options) > 0 {
+			fields["options"] = mapping("", options)
+		}
+		setting := schema{
+			"description": m.Name + ": " + m.Title + ".",
+			"oneOf":       []any{severitySchema(), mapping("", fields)},
+		}
+		rules[m.ID] = setting
+		byName := schema{"description": m.ID + ": " + m.Title + ".", "oneOf": setting["oneOf"]}
+		rules[m.Name] = byName
+	}
+	return mapping("Rules by ID or name: a severity, or a mapping with severity and options.", rules)
+}
+
+// severitySchema takes false too, which is what YAML makes of an unquoted off.
+func severitySchema() schema { return schema{"enum": []any{"error", "warning", "info", "off", false}} }
+
+func istioSchema() schema {
+	text := func(doc string) schema { return schema{"type": "string", "description": doc} }
+	yesNo := func(doc string) schema { return schema{"type": "boolean", "description": doc} }
+	return mapping("Facts about the mesh that manifests do not show.", schema{
+		"version": schema{
+			"description": `Version of Istio, such as "1.31". Quote it: YAML reads 1.30 as 1.3.`,
+			"oneOf":       []any{schema{"type": "string", "pattern": `^v?[0-9]+\.[0-9]+(\.[0-9]+)?$`}, schema{"type": "number"}},
+		},
+		"meshConfig":        schema{"type": "object", "description": "Istio's meshConfig, as far as it differs from the defaults. Otherwise it is read from a ConfigMap istio among the inputs."},
+		"dataplane":         schema{"enum": []string{"sidecar", "ambient", "mixed"}, "description": "How traffic of the mesh is carried. By default labels in view decide."},
+		"dnsCapture":        yesNo("Proxies answer the DNS queries of their workloads."),
+		"autoAllocate":      yesNo("istiod gives addresses to ServiceEntries that have none."),
+		"gatewayNamespaces": describe(stringsOf(schema{"type": "string"}), "Namespaces in which gateway proxies run; by default the root namespace."),
+		"clusterDomain":     text("Domain of the cluster's own names; cluster.local by default."),
+		"rootNamespace":     text("Root namespace of the mesh; istio-system by default."),
+	})
+}
+
+// mapping is a mapping of exactly these keys.
+func mapping(doc string, properties schema) schema {
+	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if doc != "" {
+		s["description"] = doc
+	}
+	return s
+}
+
+func required(s schema, keys ...string) schema {
+	s["required"] = keys
+	return s
+}
+
+func describe(s schema, doc string) schema {
+	if doc != "" {
+		s["description"] = doc
+	}
+	return s
+}
+
+func stringsOf(item schema) schema { return schema{"type": "array", "items": item} }
+
+// typeSchema is the schema of an option, whose default fixes its type.
+func typeSchema(v any) schema {
+	s := schema{"type": schemaType(v), "default": v}
+	if s["type"] == "array" {
+		s["items"] = schema{"type": "string"}
+	}
+	return s
+}
+
+func schemaType(v any) string {
+	switch v.(type) {
+	case bool:
+		return "boolean"
+	case int64:
+		return "integer"
+	case float64:
+		return "number"
+	case []string:
+		return "array"
+	}
+	return "string"
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// source is one input that will be read.
+type source struct {
+	name string // what reports call it
+	path string // absolute; "" for standard input that is nobody's file
+	in   io.Reader
+	err  error // why there is nothing to read
+}
+
+// walker turns the paths of a command line into sources. No path is taken twice.
+type walker struct {
+	cwd     string      // absolute; names are relative to it
+	exclude *pathFilter // of the configuration
+	note    func(format string, args ...any)
+
+	taken    map[string]bool // absolute paths of files
+	walked   map[string]bool // absolute paths of folders
+	excluded int             // files and folders that the configuration excludes
+}
+
+func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
+	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, walked: map[string]bool{}}
+}
+
+// absolute returns the absolute form of a path that is relative to the working directory.
+func (w *walker) absolute(p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(w.cwd, p)
+}
+
+// name is what reports call a file: its path relative to the working directory, with forward slashes. Only what was asked for
+// by an absolute path and lies elsewhere keeps that path.
+func (w *walker) name(abs string, askedAbsolute bool) string {
+	rel, err := filepath.Rel(w.cwd, abs)
+	if err != nil || askedAbsolute && !filepath.IsLocal(rel) {
+		return filepath.ToSlash(abs)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// add returns the sources of a path. A file is taken whatever its ending and whether or not git ignores it, since somebody
+// asked for it; a tool that hands over every file of a commit still has the configuration's excludes obeyed.
+func (w *walker) add(arg string) []source {
+	abs, asked := w.absolute(arg), filepath.IsAbs(arg)
+	name := w.name(abs, asked)
+	info, err := os.Stat(abs)
+	if err != nil {
+		return []source{{name: name, path: abs, err: plainError(err)}}
+	}
+	if info.IsDir() {
+		return w.addFolder(abs, asked)
+	}
+	if w.taken[abs] {
+		return nil
+	}
+	w.taken[abs] = true
+	if glob := w.exclude.match(abs); glob != "" {
+		w.excluded++
+		w.note("%s: not read, since %q excludes it", name, glob)
+		return nil
+	}
+	return []source{{name: name, path: abs}}
+}
+
+// addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
+func (w *walker) addStdin(in io.Reader, filename string) []source {
+	if filename == "" {
+		return []source{{name: "<stdin>", in: in}}
+	}
+	abs := w.absolute(filename)
+	name := w.name(abs, filepath.IsAbs(filename))
+	if w.taken[abs] {
+		return nil
+	}
+	w.taken[abs] = true
+	if glob := w.exclude.match(abs); glob != "" {
+		w.excluded++
+		w.note("%s: not read, since %q excludes it", name, glob)
+		return nil
+	}
+	return []source{{name: name, path: abs, in: in}}
+}
+
+func (w *walker) addFolder(dir string, asked bool) []source {
+	if w.exclude.match(dir) != "" {
+		w.excluded++
+		w.note("%s: not read, since the configuration excludes it", w.name(dir, asked))
+		return nil
+	}
+	return w.walk(nil, dir, asked, ignoreStackAt(findRepository(dir), dir), nil)
+}
+
+// walk appends the manifests below a folder in the order of their names. keep, if there is one, chooses among them. Links are
+// not followed: what they point at is either in the tree, and read there, or none of its business.
+func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack, keep func(string) bool) []source {
+	if keep == nil {
+		if w.walked[dir] {
+			return out
+		}
+		w.walked[dir] = true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		out = append(out, source{name: w.name(dir, asked), path: dir, err: plainError(err)})
+	}
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			if e.Name() == ".git" || ignored.ignores(at, true) {
+				continue
+			}
+			if w.exclude.match(at) != "" {
+				w.excluded++
+				continue
+			}
+			out = w.walk(out, at, asked, ignored.enter(at), keep)
+		case e.Type().IsRegular() && isManifestName(e.Name()):
+			if w.taken[at] || keep != nil && !keep(at) || ignored.ignores(at, false) {
+				continue
+			}
+			if w.exclude.match(at) != "" {
+				w.excluded++
+				continue
+			}
+			w.taken[at] = true
+			out = append(out, source{name: w.name(at, asked), path: at})
+		}
+	}
+	return out
+}
+
+// addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path.
+func (w *walker) addGlob(base, glob string) []source {
+	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
+	if !strings.ContainsAny(wild, `*?[{\`) {
+		return w.add(filepath.Join(base, filepath.FromSlash(glob)))
+	}
+	dir := filepath.Join(base, filepath.FromSlash(fixed))
+	if _, err := os.Stat(dir); err != nil {
+		return nil // as for a pattern without a match
+	}
+	filter := newPathFilter(base, []string{glob})
+	return w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir), func(p string) bool { return filter.match(p) != "" })
+}
+
+func isManifestName(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// plainError drops the path from an error of the file system; the report names it already.
+func plainError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// pathFilter matches files against globs that are relative to a folder. A glob for a folder takes in what is below it.
+type pathFilter struct {
+	base  string // absolute
+	globs []string
+}
+
+func newPathFilter(base string, globs []string) *pathFilter {
+	f := &pathFilter{base: base}
+	for _, g := range globs {
+		f.globs = append(f.globs, strings.TrimSuffix(strings.TrimPrefix(g, "./"), "/"))
+	}
+	return f
+}
+
+// match returns the first glob that matches an absolute path, "" if none does or the path is not below the filter's folder.
+func (f *pathFilter) match(abs string) string {
+	if f == nil || len(f.globs) == 0 {
+		return ""
+	}
+	rel, err := filepath.Rel(f.base, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	rel = filepath.ToSlash(rel)
+	for _, g := range f.globs {
+		if ok, err := doublestar.Match(g, rel); err == nil && ok {
+			return g
+		}
+		if ok, err := doublestar.Match(g+"/**", rel); err == nil && ok {
+			return g
+		}
+	}
+	return ""
+}
+
+// load reads sources side by side and returns the files in the order of their names.
+func load(ctx context.Context, sources []source) ([]*object.File, error) {
+	slices.SortStableFunc(sources, func(a, b source) int { return strings.Compare(a.name, b.name) })
+	files := make([]*object.File, len(sources))
+	errs := make([]error, len(sources))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(sources)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(sources); i = int(next.Add(1)) - 1 {
+				files[i], errs[i] = sources[i].load(ctx)
+			}
+		})
+	}
+	wg.Wait()
+	return files, errors.Join(errs...)
+}
+
+func (s *source) load(ctx context.Context) (*object.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if s.err != nil {
+		return unreadable(s.name, s.err), nil
+	}
+	in := s.in
+	if in == nil {
+		f, err := os.Open(s.path)
+		if err != nil {
+			return unreadable(s.name, plainError(err)), nil
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		in = f
+	}
+	return object.Load(ctx, s.name, in, object.Limits{})
+}
+
+// unreadable is a file of which nothing but its absence is known.
+func unreadable(name string, err error) *object.File {
+	return &object.File{
+		Name:  name,
+		Class: object.Broken,
+		Problems: []object.Problem{{
+			Kind:     object.Unreadable,
+			Message:  "cannot be read: " + err.Error(),
+			Location: object.Location{File: name},
+		}},
+	}
+}

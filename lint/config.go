@@ -1,0 +1,457 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Config is what a .meshvet.yaml and the flags that outrank it say.
+type Config struct {
+	Source   string // the file, "" for the defaults
+	Version  int
+	Rules    map[string]RuleConfig // by ID or name, as written
+	Exclude  []string              // globs of files that are not read
+	Context  []string              // paths that are read as context only; nil = the repository
+	Complete []object.Kind         // kinds of which the inputs hold every object that exists
+	Scopes   []ScopeConfig
+	Mesh     mesh.Settings
+
+	// Enable and Disable come from flags: IDs, names or categories of rules. Enable outranks Disable and Rules.
+	Enable, Disable []string
+}
+
+// RuleConfig is what the configuration says about one rule.
+type RuleConfig struct {
+	Severity *Severity // Off switches the rule off
+	Options  map[string]any
+
+	at      object.Location // of the rule's name
+	options map[string]object.Location
+}
+
+// ReadConfig reads a configuration file. Unknown keys and wrong values are problems with their place, all of them at once;
+// names of rules and options are checked by New, which knows the rules.
+func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
+	doc, p := object.ParseDocument(name, data, object.Limits{})
+	if p != nil {
+		return nil, []object.Problem{*p}
+	}
+	r := configReader{doc: doc}
+	cfg := &Config{Source: name, Version: 1}
+	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
+		"version": func(at object.Path, v object.Value) {
+			if v.Type() != object.Int || v.Int() != 1 {
+				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
+			}
+		},
+		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
+		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v) },
+		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
+		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
+		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+	})
+	return cfg, r.problems
+}
+
+// configReader walks a configuration and collects what is wrong with it.
+type configReader struct {
+	doc      *object.Document
+	problems []object.Problem
+}
+
+func (r *configReader) fail(at object.Path, format string, args ...any) {
+	r.problems = append(r.problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: r.doc.Locate(at)})
+}
+
+// BadConfig is the kind of problem that is a mistake in the configuration.
+const BadConfig object.ProblemKind = "config"
+
+// read hands each field of a mapping to its reader. A null field counts as absent, as in Kubernetes.
+func (r *configReader) read(at object.Path, v object.Value, fields map[string]func(object.Path, object.Value)) {
+	if !v.Set() {
+		return
+	}
+	if v.Type() != object.Map {
+		r.fail(at, "%s is a %s; a mapping is wanted", where(at), v.Type())
+		return
+	}
+	for key, f := range v.Fields() {
+		path := at.Child(key)
+		read, known := fields[key]
+		switch {
+		case !known:
+			names := make([]string, 0, len(fields))
+			for n := range fields {
+				names = append(names, n)
+			}
+			r.problems = append(r.problems, object.Problem{
+				Kind: BadConfig, Location: r.doc.LocateKey(path),
+				Message: fmt.Sprintf("unknown key %q in %s%s", key, where(at), didYouMean(key, names)),
+			})
+		case f.Set():
+			read(path, f)
+		}
+	}
+}
+
+func where(at object.Path) string {
+	if len(at) == 0 {
+		return "the configuration"
+	}
+	return at.String()
+}
+
+// didYouMean ends a sentence about a word that is not among names.
+func didYouMean(word string, names []string) string {
+	slices.Sort(names)
+	if near := Nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; known are " + strings.Join(names, ", ")
+}
+
+// Nearest returns the name that a misspelt word most likely means, "" if none is near.
+func Nearest(word string, names []string) string {
+	best, distance := "", len(word)/3+2
+	for _, n := range names {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(n)); d < distance {
+			best, distance = n, d
+		}
+	}
+	return best
+}
+
+func (r *configReader) string(at object.Path, v object.Value) string {
+	if v.Type() != object.String {
+		r.fail(at, "%s is %s, a %s; a string is wanted", at, v.Text(), v.Type())
+	}
+	return v.Str()
+}
+
+func (r *configReader) oneOf(at object.Path, v object.Value, words ...string) string {
+	s := r.string(at, v)
+	if v.Type() == object.String && !slices.Contains(words, s) {
+		r.fail(at, "%s %q is not one of %s", at, s, strings.Join(words, ", "))
+	}
+	return s
+}
+
+func (r *configReader) boolean(at object.Path, v object.Value) *bool {
+	if v.Type() != object.Bool {
+		r.fail(at, "%s is %s, a %s; true or false is wanted", at, v.Text(), v.Type())
+		return nil
+	}
+	b := v.Bool()
+	return &b
+}
+
+func (r *configReader) strings(at object.Path, v object.Value) []string {
+	if v.Type() != object.List {
+		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		return nil
+	}
+	out := make([]string, 0, v.Len())
+	for i, item := range v.Items() {
+		out = append(out, r.string(at.Child(i), item))
+	}
+	return out
+}
+
+func (r *configReader) globs(at object.Path, v object.Value) []string {
+	out := r.strings(at, v)
+	for i, g := range out {
+		if !validGlob(g) {
+			r.fail(at.Child(i), "%q is not a valid pattern", g)
+		}
+	}
+	return out
+}
+
+func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConfig {
+	out := map[string]RuleConfig{}
+	if v.Type() != object.Map {
+		r.fail(at, "%s is a %s; a mapping from rule to setting is wanted", at, v.Type())
+		return out
+	}
+	for name, setting := range v.Fields() {
+		path := at.Child(name)
+		rc := RuleConfig{at: r.doc.LocateKey(path), options: map[string]object.Location{}}
+		if setting.Type() == object.String || setting.Type() == object.Bool { // DR202: error
+			rc.Severity = r.severity(path, setting)
+			out[name] = rc
+			continue
+		}
+		r.read(path, setting, map[string]func(object.Path, object.Value){
+			"severity": func(at object.Path, v object.Value) { rc.Severity = r.severity(at, v) },
+			"options": func(at object.Path, v object.Value) {
+				rc.Options = map[string]any{}
+				for key, value := range v.Fields() {
+					rc.Options[key] = value.Any()
+					rc.options[key] = r.doc.Locate(at.Child(key))
+				}
+			},
+		})
+		out[name] = rc
+	}
+	return out
+}
+
+// severity reads a severity; YAML turns an unquoted off into the boolean false.
+func (r *configReader) severity(at object.Path, v object.Value) *Severity {
+	if v.Type() == object.Bool && !v.Bool() {
+		off := Off
+		return &off
+	}
+	s, err := ParseSeverity(v.Text())
+	if err != nil {
+		r.fail(at, "%s", err)
+		return nil
+	}
+	return &s
+}
+
+func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
+	if v.Type() == object.List {
+		cfg.Context = r.globs(at, v)
+		return
+	}
+	r.read(at, v, map[string]func(object.Path, object.Value){
+		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v) },
+		"complete": func(at object.Path, v object.Value) {
+			if v.Type() == object.Bool {
+				if v.Bool() {
+					cfg.Complete = AllKinds()
+				}
+				return
+			}
+			for i, k := range r.strings(at, v) {
+				kind, err := ParseKind(k)
+				if err != nil {
+					r.fail(at.Child(i), "%s", err)
+					continue
+				}
+				cfg.Complete = append(cfg.Complete, kind)
+			}
+		},
+	})
+}
+
+// AllKinds returns every kind whose completeness can be declared.
+func AllKinds() []object.Kind {
+	return []object.Kind{
+		object.ServiceEntry, object.DestinationRule, object.VirtualService, object.Gateway, object.Sidecar, object.WorkloadEntry,
+		object.Service, object.Namespace, object.EnvoyFilter, object.HTTPRoute, object.BackendTLSPolicy,
+	}
+}
+
+// ParseKind reads the name of a kind whose completeness can be declared.
+func ParseKind(name string) (object.Kind, error) {
+	var names []string
+	for _, k := range AllKinds() {
+		if strings.EqualFold(string(k), name) {
+			return k, nil
+		}
+		names = append(names, string(k))
+	}
+	return "", fmt.Errorf("%q is no kind that meshvet reads%s", name, didYouMean(name, names))
+}
+
+func (r *configReader) scopes(at object.Path, v object.Value) []ScopeConfig {
+	if v.Type() != object.List {
+		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		return nil
+	}
+	var out []ScopeConfig
+	for i, item := range v.Items() {
+		var s ScopeConfig
+		path := at.Child(i)
+		r.read(path, item, map[string]func(object.Path, object.Value){
+			"name":  func(at object.Path, v object.Value) { s.Name = r.string(at, v) },
+			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v) },
+		})
+		if s.Name == "" || len(s.Paths) == 0 {
+			r.fail(path, "a scope takes a name and paths")
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
+	r.read(at, v, map[string]func(object.Path, object.Value){
+		"version": func(at object.Path, v object.Value) {
+			s.IstioVersion = v.Text() // 1.31 unquoted is a number to YAML
+			if v.Type() == object.Float && strings.HasSuffix(s.IstioVersion, ".3") {
+				r.fail(at, "quote the version: YAML reads 1.30 as the number 1.3")
+			}
+			if !validVersion(s.IstioVersion) {
+				r.fail(at, "version %q is not of the form 1.31", s.IstioVersion)
+			}
+		},
+		"meshConfig": func(at object.Path, v object.Value) {
+			if v.Type() != object.Map {
+				r.fail(at, "%s is a %s; a mapping is wanted", at, v.Type())
+				return
+			}
+			s.MeshConfig, s.MeshConfigSource = v, r.doc.Locate(at).String()
+		},
+		"dataplane":         func(at object.Path, v object.Value) { s.Dataplane = r.oneOf(at, v, "sidecar", "ambient", "mixed") },
+		"dnsCapture":        func(at object.Path, v object.Value) { s.DNSCapture = r.boolean(at, v) },
+		"autoAllocate":      func(at object.Path, v object.Value) { s.AutoAllocate = r.boolean(at, v) },
+		"gatewayNamespaces": func(at object.Path, v object.Value) { s.GatewayNamespaces = r.strings(at, v) },
+		"clusterDomain":     func(at object.Path, v object.Value) { s.ClusterDomain = r.string(at, v) },
+		"rootNamespace":     func(at object.Path, v object.Value) { s.RootNamespace = r.string(at, v) },
+	})
+}
+
+func validVersion(s string) bool {
+	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
+	if len(parts) < 2 || len(parts) > 3 {
+		return false
+	}
+	for _, p := range parts {
+		if p == "" || strings.Trim(p, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// selected is what becomes of one rule under a configuration.
+type selected struct {
+	enabled  bool
+	severity *Severity
+	options  map[string]any
+}
+
+// resolve decides which rules run, with which severity and options.
+func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
+	var problems []object.Problem
+	fail := func(at object.Location, format string, args ...any) {
+		problems = append(problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: at})
+	}
+	out := map[string]selected{}
+	for i := range rules {
+		out[rules[i].ID] = selected{enabled: slices.Contains(rules[i].Presets, "recommended")}
+	}
+	for _, name := range sortedKeys(c.Rules) {
+		rc := c.Rules[name]
+		r := findRule(rules, name)
+		if r == nil {
+			fail(rc.at, "unknown rule %q%s", name, suggestRule(name, rules))
+			continue
+		}
+		s := out[r.ID]
+		if rc.Severity != nil {
+			s.enabled = *rc.Severity != Off
+			s.severity = rc.Severity
+		}
+		s.options = map[string]any{}
+		for _, key := range sortedKeys(rc.Options) {
+			value, err := r.optionValue(key, rc.Options[key])
+			if err != nil {
+				fail(rc.options[key], "%s", err)
+				continue
+			}
+			s.options[key] = value
+		}
+		out[r.ID] = s
+	}
+	flags := func(names []string, flag string, enabled bool) {
+		for _, name := range names {
+			hit := false
+			for i := range rules {
+				r := &rules[i]
+				if r.ID == name || r.Name == name || string(r.Category) == name {
+					s := out[r.ID]
+					s.enabled = enabled
+					if enabled && s.severity != nil && *s.severity == Off {
+						s.severity = nil
+					}
+					out[r.ID] = s
+					hit = true
+				}
+			}
+			if !hit {
+				fail(object.Location{File: flag}, "unknown rule or category %q%s", name, suggestRule(name, rules))
+			}
+		}
+	}
+	flags(c.Disable, "--disable", false)
+	flags(c.Enable, "--enable", true)
+	return out, problems
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func findRule(rules []Rule, name string) *Rule {
+	for i := range rules {
+		if rules[i].ID == name || rules[i].Name == name {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+func suggestRule(name string, rules []Rule) string {
+	var names []string
+	for i := range rules {
+		names = append(names, rules[i].ID, rules[i].Name)
+	}
+	if near := Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; `meshvet rules` lists them"
+}
+
+// optionValue checks the value of an option against the type of its default.
+func (m *Meta) optionValue(name string, value any) (any, error) {
+	var names []string
+	for _, o := range m.Options {
+		if o.Name != name {
+			names = append(names, o.Name)
+			continue
+		}
+		switch o.Default.(type) {
+		case int64:
+			if f, ok := value.(float64); ok {
+				value = int64(f)
+			}
+		case float64:
+			if i, ok := value.(int64); ok {
+				value = float64(i)
+			}
+		case []string:
+			list, ok := value.([]any)
+			if !ok {
+				break
+			}
+			out := make([]string, 0, len(list))
+			for _, item := range list {
+				out = append(out, fmt.Sprint(item))
+			}
+			value = out
+		}
+		if fmt.Sprintf("%T", value) != fmt.Sprintf("%T", o.Default) {
+			return nil, fmt.Errorf("option %q of %s is %v; its default is %v", name, m.ID, value, o.Default)
+		}
+		return value, nil
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no options", m.ID)
+	}
+	return nil, fmt.Errorf("%s has no option %q%s", m.ID, name, didYouMean(name, names))
+}

@@ -1,0 +1,304 @@
+package effective
+
+import (
+	"strings"
+	"time"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Unlimited is what Istio writes for every circuit breaker that is not set: the largest 32-bit number.
+const Unlimited = "4294967295"
+
+// Field is one setting of a traffic policy.
+type Field struct {
+	Name  string // path below the traffic policy, such as connectionPool.tcp.maxConnections
+	Envoy string // where Istio compiles it to
+	// Slot is the set of fields of which only one can be in effect, the field itself included: an entry that sets another of
+	// them has made a choice of its own.
+	Slot []string
+	// Everywhere says that the field has an effect on every kind of port.
+	Everywhere bool
+
+	def    func(p *Policy, port Port) string // the value in effect when the field is not set
+	zero   bool                              // 0 is the same as not set
+	live   func(port Port, p *Policy) bool   // whether the field has an effect on the port
+	values func(p *Policy, port Port) string // computes the value in effect, for fields that are not just read
+}
+
+// Fields are the settings of a traffic policy whose loss can be told, in the order in which messages name them.
+func Fields() []*Field { return fields }
+
+var fields = []*Field{
+	{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: func(Port, *Policy) bool { return true }},
+	{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: originatesTLS},
+	{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: originatesTLS},
+	{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: constant("the system's CAs"), live: originatesTLS},
+	{Name: "tls.credentialName", Envoy: "transport_socket.common_tls_context SDS", def: none, live: originatesTLS},
+	{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: originatesTLS},
+	{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
+	{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
+
+	{Name: "connectionPool.http.maxRetries", Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: readsRequests},
+	{Name: "connectionPool.tcp.maxConnections", Envoy: "circuit_breakers.thresholds[0].max_connections", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
+	{Name: "connectionPool.http.http1MaxPendingRequests", Envoy: "circuit_breakers.thresholds[0].max_pending_requests", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
+	{Name: "connectionPool.http.http2MaxRequests", Envoy: "circuit_breakers.thresholds[0].max_requests", def: constant(Unlimited), zero: true, live: readsRequests},
+	{Name: "connectionPool.tcp.connectTimeout", Envoy: "connect_timeout", def: connectTimeout, live: always, Everywhere: true},
+	{Name: "connectionPool.tcp.tcpKeepalive", Envoy: "upstream_connection_options.tcp_keepalive", def: none, values: keepalive, live: always},
+	{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: listenerOr("maxConnectionDuration", ""), live: always},
+	{Name: "connectionPool.tcp.idleTimeout", Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: always},
+	{Name: "connectionPool.http.idleTimeout", Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
+	{Name: "connectionPool.http.maxRequestsPerConnection", Envoy: "common_http_protocol_options.max_requests_per_connection", def: constant("no limit"), zero: true, live: readsRequests},
+	{Name: "connectionPool.http.h2UpgradePolicy", Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgradable},
+	{Name: "connectionPool.http.useClientProtocol", Envoy: "use_downstream_protocol_config", def: constant("false"), live: upgradableOrHTTP2},
+	{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2},
+	{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2},
+
+	{Name: "outlierDetection", Envoy: "outlier_detection", def: constant("no outlier detection"), values: outlier, live: ejects, Everywhere: true},
+	{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: detects},
+	{Name: "outlierDetection.consecutiveGatewayErrors", Envoy: "outlier_detection.consecutive_gateway_failure", def: constant("not enforced"), live: detects},
+	{Name: "outlierDetection.splitExternalLocalOriginErrors", Envoy: "outlier_detection.split_external_local_origin_errors", def: constant("false"), live: detects},
+	{Name: "outlierDetection.consecutiveLocalOriginFailures", Envoy: "outlier_detection.consecutive_local_origin_failure", def: constant("5"), zero: true, live: detects},
+	{Name: "outlierDetection.interval", Envoy: "outlier_detection.interval", def: constant("10s"), live: detects},
+	{Name: "outlierDetection.baseEjectionTime", Envoy: "outlier_detection.base_ejection_time", def: constant("30s"), live: detects},
+	{Name: "outlierDetection.maxEjectionPercent", Envoy: "outlier_detection.max_ejection_percent", def: constant("10"), zero: true, live: detects},
+	{Name: "outlierDetection.minHealthPercent", Envoy: "common_lb_config.healthy_panic_threshold", def: constant("0"), zero: true, live: detects},
+
+	{Name: "loadBalancer.simple", Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
+	{Name: "loadBalancer.consistentHash", Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances},
+	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: none, live: balances},
+	{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: balances},
+	{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: balances},
+}
+
+var (
+	idleSlot     = []string{"connectionPool.tcp.idleTimeout", "connectionPool.http.idleTimeout"}
+	balancerSlot = []string{"loadBalancer.simple", "loadBalancer.consistentHash"}
+)
+
+// Path is the field's path below a traffic policy.
+func (f *Field) Path() object.Path { return object.ParsePath(f.Name) }
+
+// Block is the block that the field belongs to.
+func (f *Field) Block() string {
+	block, _, _ := strings.Cut(f.Name, ".")
+	return block
+}
+
+// Restatable says whether a portLevelSettings entry can set the field.
+func (f *Field) Restatable() bool { return portBlocks[f.Block()] }
+
+// Live says whether the field has an effect on a port under a policy. For a port that is not in view only the fields with an
+// effect everywhere are live.
+func (f *Field) Live(port Port, p *Policy) bool {
+	if !port.Known() {
+		return f.Everywhere
+	}
+	return f.live(port, p)
+}
+
+// Raw returns the field as written in the block that reaches the port.
+func (f *Field) Raw(p *Policy) object.Value {
+	return p.Blocks[f.Block()].Value.At(f.Path()[1:]...)
+}
+
+// Value returns the value in effect as text, defaults included.
+func (f *Field) Value(p *Policy, port Port) string {
+	if f.values != nil {
+		return f.values(p, port)
+	}
+	return f.plain(f.Raw(p), p, port)
+}
+
+func (f *Field) plain(v object.Value, p *Policy, port Port) string {
+	if !v.Set() || f.zero && v.Type() == object.Int && v.Int() == 0 {
+		return f.def(p, port)
+	}
+	return Text(v)
+}
+
+// Text writes a value for messages: scalars as they are, durations in their shortest form, collections as JSON.
+func Text(v object.Value) string {
+	switch v.Type() {
+	case object.List, object.Map:
+		js, err := v.MarshalJSON()
+		if err != nil {
+			return v.Text()
+		}
+		return string(js)
+	case object.String:
+		if d, err := time.ParseDuration(v.Str()); err == nil {
+			return shortDuration(d)
+		}
+	}
+	return v.Text()
+}
+
+// shortDuration writes 1h for 1h0m0s, so that equal durations are equal texts.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func constant(s string) func(*Policy, Port) string { return func(*Policy, Port) string { return s } }
+
+func none(*Policy, Port) string { return "none" }
+
+func always(Port, *Policy) bool { return true }
+
+// readsRequests: circuit breakers for requests and retries, and HttpProtocolOptions, are of no use to tcp_proxy.
+func readsRequests(port Port, _ *Policy) bool { return port.Family != "L4" && port.Family != "none" }
+
+// upgradable: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol.
+func upgradable(port Port, _ *Policy) bool {
+	return port.Family == "L7" && !port.IsHTTP2()
+}
+
+func upgradableOrHTTP2(port Port, _ *Policy) bool { return port.Family == "L7" }
+
+func speaksHTTP2(port Port, p *Policy) bool {
+	if port.Family != "L7" {
+		return false
+	}
+	http := p.Blocks["connectionPool"].Value.Get("http")
+	return !http.Get("useClientProtocol").Bool() && (port.IsHTTP2() || upgrade(p, port) == "UPGRADE")
+}
+
+func originatesTLS(port Port, p *Policy) bool {
+	mode := p.Blocks["tls"].Value.Get("mode").Str()
+	return mode == "SIMPLE" || mode == "MUTUAL"
+}
+
+// ejects: without a list of addresses there is nothing to eject from.
+func ejects(port Port, _ *Policy) bool { return port.Cluster.HasList() }
+
+func detects(port Port, p *Policy) bool { return ejects(port, p) && p.Blocks["outlierDetection"].Set() }
+
+func balances(port Port, _ *Policy) bool { return port.Cluster.HasList() }
+
+func defaultTLS(p *Policy, port Port) string {
+	if auto := p.mesh.Get("enableAutoMtls"); port.InCluster && (!auto.Set() || auto.Bool()) {
+		return "Istio's automatic mutual TLS"
+	}
+	return "plaintext"
+}
+
+// tlsMode treats a tls block without mode as DISABLE, as Istio does, and ISTIO_MUTUAL inside the mesh as what happens anyway.
+func tlsMode(p *Policy, port Port) string {
+	tls := p.Blocks["tls"].Value
+	if !tls.Set() {
+		return defaultTLS(p, port)
+	}
+	switch mode := tls.Get("mode").Str(); mode {
+	case "", "DISABLE":
+		return "plaintext"
+	case "ISTIO_MUTUAL":
+		if port.InCluster {
+			return defaultTLS(p, port)
+		}
+		return mode
+	default:
+		return mode
+	}
+}
+
+func blockText(block string) func(*Policy, Port) string {
+	return func(p *Policy, _ Port) string {
+		if s := p.Blocks[block]; s.Set() {
+			return Text(s.Value)
+		}
+		return "none"
+	}
+}
+
+func outlier(p *Policy, _ Port) string {
+	if p.Blocks["outlierDetection"].Set() {
+		return "on"
+	}
+	return "no outlier detection"
+}
+
+// connectTimeout: meshConfig.connectTimeout, else Istio's 10s.
+func connectTimeout(p *Policy, _ Port) string {
+	if v := p.mesh.Get("connectTimeout"); v.Set() {
+		return Text(v)
+	}
+	return "10s"
+}
+
+// keepalive: Istio merges tcpKeepalive with the mesh's field by field.
+func keepalive(p *Policy, _ Port) string {
+	own, meshwide := p.Blocks["connectionPool"].Value.At("tcp", "tcpKeepalive"), p.mesh.Get("tcpKeepalive")
+	var parts []string
+	for _, name := range [...]string{"probes", "time", "interval"} {
+		v := own.Get(name)
+		if !v.Set() {
+			v = meshwide.Get(name)
+		}
+		if v.Set() {
+			parts = append(parts, name+": "+Text(v))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// listenerOr: at L4 tcp_proxy reads the field from the destination level only; elsewhere it is the cluster's.
+func listenerOr(name, unset string) func(*Policy, Port) string {
+	return func(p *Policy, port Port) string {
+		pool := p.Blocks["connectionPool"].Value
+		if port.Family == "L4" {
+			pool = p.Listener.Value
+		}
+		if v := pool.At("tcp", name); v.Set() {
+			return Text(v)
+		}
+		if unset == "" {
+			return "none"
+		}
+		return unset
+	}
+}
+
+func idleTimeout(p *Policy, port Port) string {
+	if port.Family != "L4" {
+		if v := p.Blocks["connectionPool"].Value.At("http", "idleTimeout"); v.Set() {
+			return Text(v)
+		}
+	}
+	return listenerOr("idleTimeout", "1h")(p, port)
+}
+
+// upgrade: DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.
+func upgrade(p *Policy, _ Port) string {
+	own := p.Blocks["connectionPool"].Value.At("http", "h2UpgradePolicy").Str()
+	if own != "" && own != "DEFAULT" {
+		return own
+	}
+	if m := p.mesh.Get("h2UpgradePolicy").Str(); m != "" {
+		return m
+	}
+	return "DO_NOT_UPGRADE"
+}
+
+// balancer: LEAST_CONN and UNSPECIFIED compile to the default, LEAST_REQUEST.
+func balancer(p *Policy, _ Port) string {
+	lb := p.Blocks["loadBalancer"].Value
+	if hash := lb.Get("consistentHash"); hash.Set() {
+		return "consistentHash " + Text(hash)
+	}
+	switch simple := lb.Get("simple").Str(); simple {
+	case "", "UNSPECIFIED", "LEAST_CONN":
+		return "LEAST_REQUEST"
+	default:
+		return simple
+	}
+}

@@ -1,0 +1,87 @@
+package effective
+
+import (
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// LevelKind says at which level of a DestinationRule a traffic policy stands.
+type LevelKind string
+
+// The levels.
+const (
+	Destination LevelKind = "destination"
+	PortEntry   LevelKind = "port"
+	SubsetLevel LevelKind = "subset"
+	SubsetEntry LevelKind = "subset port"
+)
+
+// Level is one traffic policy that a DestinationRule writes.
+type Level struct {
+	Kind   LevelKind
+	Path   object.Path // of the traffic policy or port entry
+	Subset string      // name, at the subset levels
+	Port   uint32      // of a port entry; 0 if the entry names no number
+	// Ports are those that the level's connectionPool, loadBalancer, outlierDetection and tls reach: for a port entry the ports
+	// of its number, for the others the ports for which no entry of theirs steps in.
+	Ports []Port
+	// Shadowed says that an earlier entry for the same port makes Istio ignore this one.
+	Shadowed bool
+}
+
+// LevelsIn lists the traffic policies of a rule, as far as they are written, with the ports that each reaches.
+func LevelsIn(o *object.Object, reach Reach) []Level {
+	var out []Level
+	add := func(at object.Path, subset string) {
+		level := o.Lookup(at)
+		if !level.Set() {
+			return
+		}
+		kind, entryKind := Destination, PortEntry
+		if subset != "" || len(at) > 2 {
+			kind, entryKind = SubsetLevel, SubsetEntry
+		}
+		outer := Level{Kind: kind, Path: at, Subset: subset}
+		for _, p := range reach.Ports {
+			if EntryFor(level, p.Number) < 0 {
+				outer.Ports = append(outer.Ports, p)
+			}
+		}
+		out = append(out, outer)
+		for i, e := range level.Get("portLevelSettings").Items() {
+			n := uint32(e.At("port", "number").Int())
+			entry := Level{Kind: entryKind, Path: at.Child("portLevelSettings", i), Subset: subset, Port: n}
+			if n != 0 {
+				entry.Shadowed = EntryFor(level, n) != i
+				entry.Ports = reach.Numbered(n)
+			}
+			out = append(out, entry)
+		}
+	}
+	add(destinationLevel, "")
+	for i, s := range o.Spec().Get("subsets").Items() {
+		add(object.Path{"spec", "subsets", i, "trafficPolicy"}, s.Get("name").Str())
+	}
+	return out
+}
+
+// EndpointCount returns how many addresses a target of a fixed list has, its rivals in the same namespace included. known is
+// false for DNS names, whose number of addresses only the resolver knows, and for endpoints chosen by labels.
+func EndpointCount(ix *mesh.Index, h mesh.Host, t *mesh.Target) (n int, known bool) {
+	for _, m := range ix.Merged(h, t, t.Namespace()) {
+		if m.HasSelector() {
+			return 0, false
+		}
+		for _, e := range m.Endpoints().Items() {
+			address := mesh.Host(e.Get("address").Str())
+			if ClusterTypeOf(t) != EDS && !address.IsAddress() {
+				return 0, false
+			}
+			n++
+		}
+	}
+	if n == 0 && ClusterTypeOf(t) != EDS {
+		return 0, false // the host itself is looked up
+	}
+	return n, true
+}

@@ -1,0 +1,165 @@
+package effective
+
+import (
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Blocks are the parts of a traffic policy that Istio inherits or replaces whole.
+var Blocks = [...]string{"connectionPool", "loadBalancer", "outlierDetection", "tls", "tunnel", "proxyProtocol", "retryBudget"}
+
+// portBlocks says which of them a portLevelSettings entry can hold.
+var portBlocks = map[string]bool{"connectionPool": true, "loadBalancer": true, "outlierDetection": true, "tls": true}
+
+// Source is where a block stands. The zero Source is a block that nobody sets.
+type Source struct {
+	Object *object.Object // nil when the block comes from the mesh configuration
+	Path   object.Path
+	Value  object.Value
+}
+
+// Set says whether the block is written.
+func (s Source) Set() bool { return s.Value.Set() }
+
+// Policy is the traffic policy that reaches the cluster of one port, block by block.
+type Policy struct {
+	Blocks map[string]Source
+	// Listener is the destination level's connectionPool: tcp_proxy takes idleTimeout and maxConnectionDuration from there,
+	// whatever a port entry or a subset says.
+	Listener Source
+	// Entry is the port entry that replaced the destination level, nil if there is none.
+	Entry object.Path
+
+	mesh object.Value // meshConfig
+}
+
+// Block returns where a block comes from.
+func (p *Policy) Block(name string) Source { return p.Blocks[name] }
+
+// Without says what to leave out, to see what it changes.
+type Without struct {
+	Entry  bool // the destination level's portLevelSettings entry for the port
+	Subset bool // the subset's own trafficPolicy
+}
+
+// Levels are the policies of a DestinationRule, or of several that Istio merged into one.
+type Levels struct {
+	Policy     *object.Object // holds the destination level, nil if no rule has one
+	Subset     *object.Object // holds the subset, nil for the port without subset
+	SubsetPath object.Path    // spec.subsets[i]
+	MeshConfig object.Value
+}
+
+// LevelsOf returns the levels of a rule taken by itself. subset is an index into spec.subsets, -1 = none.
+func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
+	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig}
+	if subset >= 0 {
+		l.Subset, l.SubsetPath = o, object.Path{"spec", "subsets", subset}
+	}
+	return l
+}
+
+// LevelsOfMerged returns the levels that clients get when Istio has merged rules; m may be nil.
+func LevelsOfMerged(ix *mesh.Index, m *mesh.Merged, subset string) Levels {
+	l := Levels{MeshConfig: ix.Settings().MeshConfig}
+	if m == nil {
+		return l
+	}
+	if m.Policy != nil {
+		l.Policy = m.Policy.Object
+	}
+	if s, ok := m.Subset(subset); ok && subset != "" {
+		l.Subset, l.SubsetPath = s.Rule.Object, object.Path{"spec", "subsets", s.Index}
+	}
+	return l
+}
+
+var destinationLevel = object.Path{"spec", "trafficPolicy"}
+
+// For merges the levels for the cluster of one port.
+func (l Levels) For(port uint32, without Without) *Policy {
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig}
+	l.fromDestination(p, port, without)
+	if l.Subset != nil && !without.Subset {
+		l.fromSubset(p, port)
+	}
+	for _, block := range [...]string{"connectionPool", "outlierDetection"} {
+		if p.Blocks[block].Set() {
+			continue
+		}
+		if v := l.MeshConfig.At("defaultTrafficPolicy", block); v.Set() {
+			p.Blocks[block] = Source{Path: object.Path{"defaultTrafficPolicy", block}, Value: v}
+		}
+	}
+	return p
+}
+
+func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
+	if l.Policy == nil {
+		return
+	}
+	level := l.Policy.Lookup(destinationLevel)
+	p.Listener = source(l.Policy, destinationLevel, "connectionPool")
+	entry := -1
+	if !without.Entry {
+		entry = EntryFor(level, port)
+	}
+	if entry < 0 {
+		for _, b := range Blocks {
+			if s := source(l.Policy, destinationLevel, b); s.Set() {
+				p.Blocks[b] = s
+			}
+		}
+		return
+	}
+	p.Entry = destinationLevel.Child("portLevelSettings", entry)
+	for b := range portBlocks {
+		if s := source(l.Policy, p.Entry, b); s.Set() {
+			p.Blocks[b] = s
+		}
+	}
+	// The listener's tunnel is the destination level's, whatever the entry says; the other two blocks are gone.
+	if s := source(l.Policy, destinationLevel, "tunnel"); s.Set() {
+		p.Blocks["tunnel"] = s
+	}
+}
+
+func (l Levels) fromSubset(p *Policy, port uint32) {
+	at := l.SubsetPath.Child("trafficPolicy")
+	level := l.Subset.Lookup(at)
+	if !level.Set() {
+		return
+	}
+	for _, b := range Blocks {
+		if s := source(l.Subset, at, b); s.Set() {
+			p.Blocks[b] = s
+		}
+	}
+	entry := EntryFor(level, port)
+	if entry < 0 {
+		return
+	}
+	for b := range portBlocks {
+		if s := source(l.Subset, at.Child("portLevelSettings", entry), b); s.Set() {
+			p.Blocks[b] = s
+		} else {
+			delete(p.Blocks, b)
+		}
+	}
+}
+
+// EntryFor returns the index of the portLevelSettings entry that Istio takes for a port: the first one with its number; -1 if
+// there is none.
+func EntryFor(level object.Value, port uint32) int {
+	for i, e := range level.Get("portLevelSettings").Items() {
+		if n := e.At("port", "number"); n.Set() && uint32(n.Int()) == port {
+			return i
+		}
+	}
+	return -1
+}
+
+func source(o *object.Object, level object.Path, block string) Source {
+	path := level.Child(block)
+	return Source{Object: o, Path: path, Value: o.Lookup(path)}
+}

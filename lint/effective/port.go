@@ -1,0 +1,120 @@
+package effective
+
+import (
+	"github.com/meshvet/meshvet/lint/mesh"
+)
+
+// ClusterType is the kind of Envoy cluster that Istio compiles for a port.
+type ClusterType string
+
+// The cluster types. Only the first two hold a list of addresses from which one can be ejected or chosen.
+const (
+	StrictDNS   ClusterType = "STRICT_DNS"
+	EDS         ClusterType = "EDS"
+	LogicalDNS  ClusterType = "LOGICAL_DNS"
+	OriginalDst ClusterType = "ORIGINAL_DST"
+	DynamicDNS  ClusterType = "dynamic_forward_proxy"
+)
+
+// HasList says whether Envoy keeps a list of addresses for the cluster.
+func (c ClusterType) HasList() bool { return c == StrictDNS || c == EDS }
+
+// ClusterTypeOf returns the type of cluster for a target, before a DestinationRule's loadBalancer PASSTHROUGH turns it into
+// ORIGINAL_DST. Source: Istio's pilot/pkg/serviceregistry/serviceentry, ServiceEntry.Resolution.
+func ClusterTypeOf(t *mesh.Target) ClusterType {
+	if t.IsService() {
+		spec := t.Object.Spec()
+		switch {
+		case spec.Get("type").Str() == "ExternalName":
+			return StrictDNS
+		case spec.Get("clusterIP").Str() == "None":
+			return OriginalDst
+		}
+		return EDS
+	}
+	switch t.Resolution {
+	case "STATIC":
+		return EDS
+	case "DNS":
+		return StrictDNS
+	case "DNS_ROUND_ROBIN":
+		return LogicalDNS
+	case "DYNAMIC_DNS":
+		return DynamicDNS
+	}
+	return OriginalDst
+}
+
+// Port is a port of a host together with what decides how Istio treats a policy for it.
+type Port struct {
+	mesh.Port
+	Host    mesh.Host
+	Target  *mesh.Target // nil when the host is not in view: then nothing but Number is known
+	Cluster ClusterType
+	// InCluster says that the host is a service of this mesh, to which Istio uses mutual TLS by itself.
+	InCluster bool
+}
+
+// Known says whether the host, and so the kind of port, is in view.
+func (p Port) Known() bool { return p.Target != nil }
+
+// External says whether the port belongs to a ServiceEntry for something outside the mesh.
+func (p Port) External() bool { return p.Target != nil && p.Target.External }
+
+// Reach is what a DestinationRule's host takes in: one Port for each port of each host, equal ones counted once.
+type Reach struct {
+	Ports []Port
+	// Hosts is how many hosts each of Ports stands for.
+	Hosts []int
+	// Targets are the ServiceEntries and Services behind them, each once.
+	Targets []*mesh.Target
+}
+
+// ReachOf lists the ports that a rule takes in, seen from its own namespace. A wildcard rule may take in thousands of hosts;
+// ports that no policy can tell apart are listed once, with the first host by name.
+func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
+	type class struct {
+		number              uint32
+		protocol            string
+		cluster             ClusterType
+		external, inCluster bool
+		targetPort          uint32
+	}
+	var out Reach
+	seen := map[class]int{}
+	targets := map[*mesh.Target]bool{}
+	for _, hit := range ix.Reach(r.Host, r.Namespace()) {
+		inCluster := hit.Target.IsService() || !hit.Target.External
+		for _, t := range ix.Merged(hit.Host, hit.Target, r.Namespace()) {
+			if !targets[t] {
+				targets[t] = true
+				out.Targets = append(out.Targets, t)
+			}
+			for _, p := range t.Ports {
+				c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inCluster, p.TargetPort}
+				if i, dup := seen[c]; dup {
+					out.Hosts[i]++
+					continue
+				}
+				seen[c] = len(out.Ports)
+				out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: inCluster})
+				out.Hosts = append(out.Hosts, 1)
+			}
+		}
+	}
+	return out
+}
+
+// Known says whether any host that the rule takes in is in view.
+func (r Reach) Known() bool { return len(r.Targets) > 0 }
+
+// Numbered returns the ports with a number.
+func (r Reach) Numbered(n uint32) []Port {
+	var out []Port
+	for _, p := range r.Ports {
+		if p.Number == n {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,423 @@
+package lint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/schema"
+)
+
+// Engine runs a set of rules under one configuration. It is safe for concurrent use.
+type Engine struct {
+	config *Config
+	rules  []*activeRule // selected, by ID
+	byKind map[object.Kind][]*activeRule
+	files  []*activeRule
+	byID   map[string]*activeRule
+	schema func() (*schema.Validator, error)
+}
+
+// activeRule is a rule with what the configuration says about it.
+type activeRule struct {
+	rule     *Rule
+	gates    []compiledGate
+	severity *Severity // set by the configuration
+	options  map[string]any
+}
+
+// New makes an engine. Every mistake of the configuration that concerns rules is reported at once, as a *ConfigError.
+func New(rules []Rule, cfg *Config) (*Engine, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	e := &Engine{
+		config: cfg,
+		byKind: map[object.Kind][]*activeRule{},
+		byID:   map[string]*activeRule{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+	}
+	selection, problems := cfg.resolve(rules)
+	if len(problems) > 0 {
+		return nil, &ConfigError{problems}
+	}
+	for i := range rules {
+		r := &rules[i]
+		gates, err := compileGates(r.When)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
+		}
+		setting := selection[r.ID]
+		if !setting.enabled {
+			continue
+		}
+		a := &activeRule{rule: r, gates: gates, severity: setting.severity, options: setting.options}
+		e.rules = append(e.rules, a)
+	}
+	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
+	for _, a := range e.rules {
+		e.byID[a.rule.ID] = a
+		if a.rule.CheckFile != nil {
+			e.files = append(e.files, a)
+		}
+		if a.rule.Check != nil {
+			for _, k := range a.rule.Kinds {
+				e.byKind[k] = append(e.byKind[k], a)
+			}
+		}
+	}
+	return e, nil
+}
+
+// Rules returns the rules that the configuration selects, by ID.
+func (e *Engine) Rules() []*Meta {
+	out := make([]*Meta, len(e.rules))
+	for i, a := range e.rules {
+		out[i] = &a.rule.Meta
+	}
+	return out
+}
+
+// validate checks an object against the schema of its kind; most objects are cleared without building a map of them.
+func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Violation, error) {
+	v, err := e.schema()
+	if err != nil {
+		return nil, fmt.Errorf("load the schemas: %w", err)
+	}
+	if v.Valid(string(o.Kind), schemaValue(o.Root())) {
+		return nil, nil
+	}
+	raw, _ := o.Root().Any().(map[string]any)
+	return v.Validate(ctx, string(o.Kind), raw)
+}
+
+// Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
+// what concerns files.
+func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	visits := make([]visit, len(targets))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(targets)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(targets) || ctx.Err() != nil {
+					return
+				}
+				e.judge(ctx, ix, targets[i], &visits[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("lint: %w", err)
+	}
+	r := &Report{}
+	for i := range visits {
+		r.Findings = append(r.Findings, visits[i].findings...)
+		r.Skipped = append(r.Skipped, visits[i].skips...)
+		r.Problems = append(r.Problems, visits[i].problems...)
+		if targets[i].Kind.Judged() {
+			r.Stats.Judged++
+		}
+	}
+	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
+	if len(r.Findings) > 0 {
+		for _, o := range ix.EnvoyFilters() {
+			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
+		}
+	}
+	r.Findings = dropSuperseded(r.Findings)
+	r.sort()
+	return r, nil
+}
+
+// needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
+func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
+	kinds := map[object.Kind]bool{}
+	for _, o := range targets {
+		kinds[kindOf(o)] = true
+	}
+	var out []Skip
+	for _, a := range e.rules {
+		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(a.rule.Kinds, func(k object.Kind) bool { return kinds[k] }) {
+			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; declare it with --complete or context.complete", missing)})
+		}
+	}
+	return out
+}
+
+func (a *activeRule) missing(ix *mesh.Index) string {
+	var names []string
+	for _, k := range a.rule.Needs {
+		if !ix.Complete(k) {
+			names = append(names, string(k))
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+func kindOf(o *object.Object) object.Kind {
+	if o.Stray {
+		return object.Stray
+	}
+	return o.Kind
+}
+
+// judge runs the rules of an object's kind on it.
+func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v *visit) {
+	v.engine = e
+	if generated(o) {
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		return
+	}
+	around := surroundings{ix: ix, object: o}
+	var run []*activeRule
+	for _, a := range e.byKind[kindOf(o)] {
+		if a.missing(ix) != "" || !passes(a.gates, o) {
+			continue
+		}
+		if reason := around.silences(a.rule); reason != "" {
+			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason})
+			continue
+		}
+		run = append(run, a)
+		v.active = append(v.active, &a.rule.Meta)
+	}
+	for _, a := range run {
+		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		if err := check(a.rule, p); err != nil && ctx.Err() == nil {
+			v.problems = append(v.problems, object.Problem{
+				Kind:     RuleBroke,
+				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
+				Location: o.Locate(nil),
+			})
+		}
+	}
+	if o.Kind == object.DestinationRule && len(v.findings) > 0 && around.ambient() {
+		for i := range v.findings {
+			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
+		}
+	}
+}
+
+// surroundings answers, at most once each, what about the hosts of an object keeps rules silent.
+type surroundings struct {
+	ix         *mesh.Index
+	object     *object.Object
+	asked      bool
+	ambientYes bool
+	backendTLS *object.Object
+}
+
+func (s *surroundings) ask() {
+	if s.asked {
+		return
+	}
+	s.asked = true
+	if !s.ix.MayBeAmbient() && s.ix.Count(object.BackendTLSPolicy) == 0 {
+		return
+	}
+	var targets []*mesh.Target
+	if t := s.ix.Target(s.object); t != nil {
+		targets = append(targets, t)
+	} else if r := s.ix.Rule(s.object); r != nil {
+		targets = effective.ReachOf(s.ix, r).Targets
+	}
+	for _, t := range targets {
+		s.ambientYes = s.ambientYes || s.ix.Ambient(t)
+		if s.backendTLS == nil {
+			s.backendTLS = s.ix.BackendTLSPolicyFor(t)
+		}
+	}
+}
+
+func (s *surroundings) ambient() bool {
+	s.ask()
+	return s.ambientYes
+}
+
+// silences returns why a rule cannot judge the object, "" if it can.
+func (s *surroundings) silences(r *Rule) string {
+	switch {
+	case !r.SidecarOnly && r.Category != CategoryTLS:
+		return ""
+	case r.SidecarOnly && s.ambient():
+		return "the host may be served by ztunnel or a waypoint, of which the rule does not hold"
+	case r.Category == CategoryTLS:
+		if s.ask(); s.backendTLS != nil {
+			return "BackendTLSPolicy " + s.backendTLS.Name + " sets TLS for the host as well; what both come to is not modelled"
+		}
+	}
+	return ""
+}
+
+// RuleBroke is the kind of problem that is a fault of a rule, not of the input.
+const RuleBroke object.ProblemKind = "rule"
+
+// check runs one rule; a panic in it is an error that says where.
+func check(r *Rule, p *Pass) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v at %s", v, panicSite(string(debug.Stack())))
+		}
+	}()
+	return r.Check(p)
+}
+
+// panicSite picks the first frame below the panic out of a stack trace.
+func panicSite(stack string) string {
+	_, below, found := strings.Cut(stack, "\npanic(")
+	if !found {
+		return "an unknown place"
+	}
+	lines := strings.Split(below, "\n")
+	if len(lines) < 4 {
+		return "an unknown place"
+	}
+	site := strings.TrimSpace(lines[3])
+	if at := strings.LastIndex(site, " +0x"); at >= 0 {
+		site = site[:at]
+	}
+	return site
+}
+
+// generated says whether istiod made the object out of another one; such objects are context only.
+func generated(o *object.Object) bool {
+	return o.Annotation("internal.istio.io/parents") != "" || strings.Contains(o.Name, "~")
+}
+
+// Input is everything that one run of the command line reads.
+type Input struct {
+	Files  []*object.File // files whose objects are judged
+	Around []*object.File // files that are context only
+}
+
+// Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
+func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
+	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	for _, f := range in.Files {
+		r.Stats.Files[f.Class]++
+		r.Stats.Documents += f.Documents
+		e.lintFile(f, r)
+	}
+	for _, f := range slices.Concat(in.Files, in.Around) {
+		r.Stats.Objects += len(f.Objects)
+		if f.Text() != "" {
+			r.Sources[f.Name] = f
+		}
+		for _, n := range f.Unread {
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
+		}
+	}
+	focus := map[*object.File]bool{}
+	for _, f := range in.Files {
+		focus[f] = true
+	}
+	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scopes {
+		ix := e.indexOf(s)
+		var targets []*object.Object
+		for _, f := range s.own {
+			if !focus[f] {
+				continue
+			}
+			for _, o := range f.Objects {
+				if _, judged := e.byKind[kindOf(o)]; judged {
+					targets = append(targets, o)
+				}
+			}
+		}
+		part, err := e.Run(ctx, ix, targets)
+		if err != nil {
+			return nil, err
+		}
+		r.merge(part)
+		r.Scopes = append(r.Scopes, s.describe())
+	}
+	r.sort()
+	return r, nil
+}
+
+// indexOf puts the files of a scope into an index.
+func (e *Engine) indexOf(s *scope) *mesh.Index {
+	settings := e.config.Mesh
+	var objects []*object.Object
+	for _, f := range slices.Concat(s.shared, s.own) {
+		objects = append(objects, f.Objects...)
+	}
+	if !settings.MeshConfig.Set() {
+		settings.MeshConfig, settings.MeshConfigSource = mesh.FindMeshConfig(objects, settings.RootNamespace)
+	}
+	store := mesh.NewStore(settings)
+	store.Put(objects...)
+	store.MarkComplete(e.config.Complete...)
+	return store.Snapshot()
+}
+
+func (e *Engine) lintFile(f *object.File, r *Report) {
+	r.Problems = append(r.Problems, f.Problems...)
+	if f.Template != nil {
+		r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+	}
+	if len(f.Problems) == 0 {
+		return
+	}
+	for _, a := range e.files {
+		p := &FilePass{File: f, rule: a.rule}
+		p.report = func(found Finding) {
+			if a.severity != nil {
+				found.Severity = *a.severity
+			}
+			found.fingerprint = fingerprint(&found, nil)
+			r.Findings = append(r.Findings, found)
+		}
+		if err := checkFile(a.rule, p); err != nil {
+			r.Problems = append(r.Problems, object.Problem{
+				Kind:     RuleBroke,
+				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, f.Name, err),
+				Location: object.Location{File: f.Name},
+			})
+		}
+	}
+}
+
+func checkFile(r *Rule, p *FilePass) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v at %s", v, panicSite(string(debug.Stack())))
+		}
+	}()
+	return r.CheckFile(p)
+}
+
+// ConfigError is a configuration that cannot be used.
+type ConfigError struct{ Problems []object.Problem }
+
+func (e *ConfigError) Error() string {
+	var b strings.Builder
+	for i, p := range e.Problems {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s: %s", p.Location, p.Message)
+	}
+	return b.String()
+}
+
+var _ error = (*ConfigError)(nil)
+
+// errNoScope is returned when a configured scope has no name.
+var errNoScope = errors.New("a scope in the configuration has no name or no paths")

@@ -1,0 +1,170 @@
+package lint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Finding is one thing that a rule found wrong with one object.
+type Finding struct {
+	Rule     *Meta
+	Severity Severity
+	Message  string // what is wrong, with the value; one sentence without a full stop
+	Effect   string // what Envoy will do because of it
+	Object   object.Key
+	Path     object.Path
+	Location object.Location
+	Related  []Related
+	Fixes    []Fix
+	Subject  Subject
+
+	fingerprint string
+}
+
+// Related is another place that has to do with a finding.
+type Related struct {
+	Message  string
+	Object   object.Key
+	Path     object.Path
+	Location object.Location
+}
+
+// Subject is what a finding is about beyond the field it points at; it decides which findings have the same cause.
+type Subject struct {
+	Objects []object.Key
+	Hosts   []string
+	Ports   []uint32
+}
+
+// Safety says how a fix may be applied.
+type Safety string
+
+// The safeties. NoFix is for metadata only.
+const (
+	NoFix  Safety = ""
+	Safe   Safety = "safe"   // changes nothing but what the author's own values name, or what Envoy ignores anyway
+	Unsafe Safety = "unsafe" // brings in a choice that the author did not state
+	Show   Safety = "show"   // to be read, not applied
+)
+
+// Fix is a change that would cure a finding, as JSON Patch operations on the finding's object, or as an object to create.
+type Fix struct {
+	Title  string
+	Safety Safety
+	Ops    []Op
+	Create *Create
+}
+
+// OpKind is a JSON Patch operation.
+type OpKind string
+
+// The operations that fixes use.
+const (
+	Add     OpKind = "add"
+	Replace OpKind = "replace"
+	Remove  OpKind = "remove"
+)
+
+// Op is one operation. Unlike in RFC 6902, adding below a missing mapping creates it.
+type Op struct {
+	Kind  OpKind
+	Path  object.Path
+	Value any
+}
+
+// Create is a whole object that a fix proposes.
+type Create struct {
+	Object    map[string]any
+	AfterFile string // the file after whose end it would be written
+}
+
+// Fingerprint identifies a finding across edits that do not touch its cause: it holds the rule, the object, the path with
+// list items named by what identifies them, and the message without its numbers.
+func (f *Finding) Fingerprint() string { return f.fingerprint }
+
+func fingerprint(f *Finding, o *object.Object) string {
+	h := sha256.New()
+	fmt.Fprintln(h, f.Rule.ID)
+	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
+	if o != nil {
+		fmt.Fprintln(h, stablePath(o, f.Path))
+	} else {
+		fmt.Fprintln(h, f.Location.File)
+	}
+	fmt.Fprintln(h, messageShape(f.Message))
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// itemKeys are the fields by which items of the lists in our kinds are told apart.
+var itemKeys = [...]object.Path{{"number"}, {"port", "number"}, {"name"}, {"address"}, {"from"}}
+
+// stablePath writes a path with list items named by their identifying field or value instead of their index.
+func stablePath(o *object.Object, p object.Path) string {
+	var b strings.Builder
+	v := o.Root()
+	for _, e := range p {
+		v = v.At(e)
+		if _, isIndex := e.(int); !isIndex {
+			fmt.Fprintf(&b, ".%s", e)
+			continue
+		}
+		id := fmt.Sprint(e)
+		switch v.Type() {
+		case object.String, object.Int:
+			id = v.Text()
+		case object.Map:
+			for _, key := range itemKeys {
+				if k := v.At(key...); k.Type() == object.String || k.Type() == object.Int {
+					id = k.Text()
+					break
+				}
+			}
+		}
+		fmt.Fprintf(&b, "[%s]", id)
+	}
+	return b.String()
+}
+
+// messageShape drops digits, which stand for lines, counts and limits that may change while the cause stays.
+func messageShape(msg string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, msg)
+}
+
+// compareFindings orders findings as reports show them.
+func compareFindings(a, b Finding) int {
+	if c := strings.Compare(a.Location.File, b.Location.File); c != 0 {
+		return c
+	}
+	if as, bs := a.Location.Range.Start, b.Location.Range.Start; as != bs {
+		if as.Less(bs) {
+			return -1
+		}
+		return 1
+	}
+	if c := strings.Compare(a.Rule.ID, b.Rule.ID); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Path.String(), b.Path.String()); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Message, b.Message)
+}
+
+// overlaps says whether two subjects share an object or host and, if both name ports, a port.
+func (s Subject) sharesHost(t Subject) bool {
+	return intersects(s.Objects, t.Objects) || intersects(s.Hosts, t.Hosts)
+}
+
+func intersects[T comparable](a, b []T) bool {
+	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
+}

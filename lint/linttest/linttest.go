@@ -1,0 +1,458 @@
+// Package linttest runs the fixture folders of rules, Go and Rego alike, and holds every rule to what a rule must be.
+//
+// A folder testdata/<rule-name> holds cases: bad*.yaml, whose findings are announced by comments `# want ID "regexp"` on the
+// line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
+// rule finds anything above info. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
+// config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
+// context.complete.
+package linttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Update is the flag by which golden files are written instead of compared.
+var Update = flag.Bool("update", false, "write golden files instead of comparing with them")
+
+// Case is one file of a rule's fixture folder with what belongs to it.
+type Case struct {
+	Rule    string // name of the rule = of the folder
+	Path    string
+	Bad     bool
+	Config  *lint.Config
+	Context []*object.File
+}
+
+// Name is the case's file name without its ending.
+func (c Case) Name() string { return strings.TrimSuffix(filepath.Base(c.Path), ".yaml") }
+
+// FixedPath is the file that shows a bad case cured.
+func (c Case) FixedPath() string { return strings.TrimSuffix(c.Path, ".yaml") + ".fixed.yaml" }
+
+// Cases reads the fixture folder of a rule.
+func Cases(dir, rule string) ([]Case, error) {
+	folder := filepath.Join(dir, rule)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read fixtures of %s: %w", rule, err)
+	}
+	var out []Case
+	var shared []*object.File
+	for _, e := range entries {
+		name := e.Name()
+		path := filepath.Join(folder, name)
+		switch {
+		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), name == "config.yaml":
+		case strings.HasPrefix(name, "context"):
+			f, err := Load(path)
+			if err != nil {
+				return nil, err
+			}
+			shared = append(shared, f)
+		case strings.HasPrefix(name, "bad"), strings.HasPrefix(name, "good"):
+			out = append(out, Case{Rule: rule, Path: path, Bad: strings.HasPrefix(name, "bad")})
+		default:
+			return nil, fmt.Errorf("%s: a fixture is called bad*, good* or context*", path)
+		}
+	}
+	for i := range out {
+		c := &out[i]
+		stem := strings.TrimSuffix(c.Path, ".yaml")
+		c.Context = slices.Clone(shared)
+		if own := stem + ".context.yaml"; exists(own) {
+			f, err := Load(own)
+			if err != nil {
+				return nil, err
+			}
+			c.Context = append(c.Context, f)
+		}
+		c.Config = &lint.Config{}
+		for _, path := range []string{stem + ".config.yaml", filepath.Join(folder, "config.yaml")} {
+			if !exists(path) {
+				continue
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("read configuration: %w", err)
+			}
+			cfg, problems := lint.ReadConfig(path, data)
+			if len(problems) > 0 {
+				return nil, &lint.ConfigError{Problems: problems}
+			}
+			c.Config = cfg
+			break
+		}
+		if c.Config.Complete == nil {
+			c.Config.Complete = lint.AllKinds()
+		}
+	}
+	return out, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Load reads a file as the command line does.
+func Load(path string) (*object.File, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read fixture: %w", err)
+	}
+	defer r.Close()
+	return object.Load(context.Background(), filepath.ToSlash(path), r, object.Limits{})
+}
+
+// Lint judges a file under a case's configuration with all of its rules switched on.
+func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, error) {
+	cfg := *c.Config
+	for i := range rules {
+		if !slices.Contains(rules[i].Presets, "recommended") && rules[i].Name == c.Rule {
+			cfg.Enable = append(slices.Clone(cfg.Enable), rules[i].ID)
+		}
+	}
+	e, err := lint.New(rules, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e.Lint(context.Background(), lint.Input{Files: files, Around: c.Context})
+}
+
+// Run checks the fixtures of those of rules whose folder is under dir.
+func Run(t *testing.T, dir string, rules []lint.Rule, mine func(*lint.Meta) bool) {
+	t.Helper()
+	folders := map[string]bool{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		folders[e.Name()] = true
+	}
+	for i := range rules {
+		r := &rules[i]
+		if !mine(&r.Meta) {
+			continue
+		}
+		delete(folders, r.Name)
+		t.Run(r.ID, func(t *testing.T) {
+			cases, err := Cases(dir, r.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRule(t, rules, r, cases)
+		})
+	}
+	for name := range folders {
+		t.Errorf("%s belongs to no rule", filepath.Join(dir, name))
+	}
+}
+
+func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
+	bad, good, safe := 0, 0, 0
+	options := map[string]bool{}
+	for _, c := range cases {
+		if rc, ok := c.Config.Rules[r.ID]; ok {
+			for name := range rc.Options {
+				options[name] = true
+			}
+		}
+		t.Run(c.Name(), func(t *testing.T) {
+			if c.Bad {
+				bad++
+				safe += checkBad(t, rules, r, c)
+			} else {
+				good++
+				checkGood(t, rules, r, c)
+			}
+		})
+	}
+	if bad == 0 || good == 0 {
+		t.Errorf("%d bad and %d good cases; a rule needs both, and a good one that looks like a bad one", bad, good)
+	}
+	if r.Fix == lint.Safe && safe == 0 {
+		t.Error("the rule claims safe fixes and offers none in its fixtures")
+	}
+	for _, o := range r.Options {
+		if !options[o.Name] {
+			t.Errorf("no case sets option %s", o.Name)
+		}
+	}
+}
+
+var wantComment = regexp.MustCompile(`# want ((?:[A-Z]{2}\d{3} "(?:[^"\\]|\\.)*"\s*)+)$`)
+var wantItem = regexp.MustCompile(`([A-Z]{2}\d{3}) ("(?:[^"\\]|\\.)*")`)
+
+// want is a finding that a fixture announces.
+type want struct {
+	line int
+	id   string
+	re   *regexp.Regexp
+}
+
+func wants(t *testing.T, path string) []want {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []want
+	for i, line := range strings.Split(string(data), "\n") {
+		m := wantComment.FindStringSubmatch(strings.TrimRight(line, "\r"))
+		if m == nil {
+			if strings.Contains(line, "# want") {
+				t.Errorf("%s:%d: malformed want comment", path, i+1)
+			}
+			continue
+		}
+		for _, item := range wantItem.FindAllStringSubmatch(m[1], -1) {
+			var pattern string
+			if err := json.Unmarshal([]byte(item[2]), &pattern); err != nil {
+				t.Fatalf("%s:%d: %s", path, i+1, err)
+			}
+			re, err := regexp.Compile(pattern)
+			if err != nil {
+				t.Fatalf("%s:%d: %s", path, i+1, err)
+			}
+			out = append(out, want{i + 1, item[1], re})
+		}
+	}
+	return out
+}
+
+func checkBad(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
+	file, err := Load(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.Lint(rules, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noRuleBroke(t, report)
+	expected := wants(t, c.Path)
+	if !slices.ContainsFunc(expected, func(w want) bool { return w.id == r.ID }) {
+		t.Errorf("%s wants no %s", c.Path, r.ID)
+	}
+	listed := map[string]bool{r.ID: true}
+	for _, w := range expected {
+		listed[w.id] = true
+	}
+	for _, f := range report.Findings {
+		if !listed[f.Rule.ID] {
+			continue
+		}
+		i := slices.IndexFunc(expected, func(w want) bool {
+			return w.id == f.Rule.ID && w.line == f.Location.Range.Start.Line && w.re.MatchString(f.Message)
+		})
+		if i < 0 {
+			t.Errorf("unexpected finding %s: %s %s: %s", f.Location, f.Severity, f.Rule.ID, f.Message)
+			continue
+		}
+		expected = slices.Delete(expected, i, i+1)
+		if f.Rule.ID == r.ID {
+			checkFinding(t, f)
+		}
+	}
+	for _, w := range expected {
+		t.Errorf("%s:%d: no finding %s matching %q", c.Path, w.line, w.id, w.re)
+	}
+	return checkFixes(t, rules, r, c, file, report)
+}
+
+func noRuleBroke(t *testing.T, report *lint.Report) {
+	t.Helper()
+	for _, p := range report.Problems {
+		if p.Kind == lint.RuleBroke {
+			t.Errorf("%s: %s", p.Location, p.Message)
+		}
+	}
+}
+
+// checkFinding holds the texts of a finding to what a person needs.
+func checkFinding(t *testing.T, f lint.Finding) {
+	if f.Effect == "" {
+		t.Errorf("%s: no effect: what does Envoy do?", f.Location)
+	}
+	for what, text := range map[string]string{"message": f.Message, "effect": f.Effect} {
+		if strings.HasSuffix(text, ".") && what == "message" || strings.Contains(text, "\n") || strings.Contains(text, "%!") || strings.TrimSpace(text) != text {
+			t.Errorf("%s: malformed %s %q", f.Location, what, text)
+		}
+	}
+}
+
+// checkFixes applies what the rule proposes and looks whether it is cured, and whether the safe fixes give the fixed file.
+func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, report *lint.Report) (safe int) {
+	if !exists(c.FixedPath()) {
+		t.Errorf("%s is missing", c.FixedPath())
+		return 0
+	}
+	fixed, err := Load(c.FixedPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := c.Lint(rules, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noRuleBroke(t, after)
+	for _, f := range after.Findings {
+		if f.Rule.ID == r.ID || f.Severity > lint.Info {
+			t.Errorf("the fixed file is not clean: %s: %s: %s [%s]", f.Location, f.Severity, f.Message, f.Rule.ID)
+		}
+	}
+	for _, o := range file.Objects {
+		var safeOps, allOps []lint.Op
+		for _, f := range report.Findings {
+			if f.Rule.ID != r.ID || f.Object != o.Key {
+				continue
+			}
+			for _, x := range f.Fixes {
+				if x.Safety == lint.Safe {
+					safe++
+					safeOps = append(safeOps, x.Ops...)
+				}
+			}
+			for _, x := range f.Fixes { // the first applicable fix cures the finding
+				if x.Safety != lint.Show && len(x.Ops) > 0 {
+					allOps = append(allOps, x.Ops...)
+					break
+				}
+			}
+		}
+		if len(allOps) > 0 {
+			patched := patch(t, o, allOps)
+			if still := findingsOf(t, rules, r, c, file, o, patched); len(still) > 0 {
+				t.Errorf("after its own fix the rule still finds on %s: %s", o.Key, still[0].Message)
+			}
+		}
+		if len(safeOps) > 0 && len(safeOps) == len(allOps) {
+			i := slices.IndexFunc(fixed.Objects, func(x *object.Object) bool { return x.Key == o.Key })
+			if i < 0 {
+				t.Errorf("the fixed file lacks %s", o.Key)
+				continue
+			}
+			if diff := cmp.Diff(fixed.Objects[i].Root().Any(), patch(t, o, safeOps)); diff != "" {
+				t.Errorf("the safe fixes of %s do not give the fixed file (-fixed +patched):\n%s", o.Key, diff)
+			}
+		}
+	}
+	return safe
+}
+
+// patch applies operations to an object as a JSON Patch tool would.
+func patch(t *testing.T, o *object.Object, ops []lint.Op) any {
+	t.Helper()
+	type wire struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}
+	var list []wire
+	for _, op := range ops {
+		list = append(list, wire{string(op.Kind), op.Path.Pointer(), op.Value})
+	}
+	js, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := jsonpatch.DecodePatch(js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := json.Marshal(o.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Apply(doc)
+	if err != nil {
+		t.Fatalf("fix of %s does not apply: %s\n%s", o.Key, err, js)
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(out))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return integers(v)
+}
+
+func integers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = integers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = integers(v[k])
+		}
+	}
+	return v
+}
+
+// findingsOf judges the file with one object replaced by its patched form.
+func findingsOf(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, old *object.Object, patched any) []lint.Finding {
+	t.Helper()
+	raw, _ := patched.(map[string]any)
+	o, err := object.FromMap(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := &object.File{Name: file.Name, Class: object.Linted}
+	for _, x := range file.Objects {
+		if x != old {
+			changed.Objects = append(changed.Objects, x)
+		} else if o != nil {
+			changed.Objects = append(changed.Objects, o)
+		}
+	}
+	report, err := c.Lint(rules, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(report.Findings, func(f lint.Finding) bool { return f.Rule.ID != r.ID || f.Object != o.Key })
+}
+
+func checkGood(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) {
+	file, err := Load(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wants(t, c.Path)) > 0 {
+		t.Errorf("%s is good and wants findings", c.Path)
+	}
+	report, err := c.Lint(rules, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noRuleBroke(t, report)
+	for _, f := range report.Findings {
+		if f.Rule.ID == r.ID {
+			t.Errorf("false finding %s: %s: %s", f.Location, f.Severity, f.Message)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package mesh
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Family says what Envoy understands of the traffic on a port.
+type Family string
+
+// The families of ports.
+const (
+	L7      Family = "L7"      // an HTTP connection manager reads requests
+	L4      Family = "L4"      // tcp_proxy forwards bytes: TLS passthrough, TCP and the database protocols
+	Sniffed Family = "sniffed" // no protocol: Envoy looks at the first bytes, so both may happen
+	NoProxy Family = "none"    // UDP: Istio compiles nothing
+)
+
+// Port is a port of a host, as the client dials it.
+type Port struct {
+	Number     uint32
+	Name       string
+	Protocol   string // upper case; "" = not declared
+	Family     Family
+	TargetPort uint32      // 0 = the same as Number
+	Path       object.Path // where it is declared
+}
+
+// IsTLS says whether clients are expected to bring their own TLS, which Envoy passes through.
+func (p Port) IsTLS() bool { return p.Protocol == "TLS" || p.Protocol == "HTTPS" }
+
+// IsHTTP2 says whether Envoy speaks HTTP/2 to the endpoints of the port without any upgrade policy.
+func (p Port) IsHTTP2() bool {
+	return p.Protocol == "HTTP2" || p.Protocol == "GRPC" || p.Protocol == "GRPC-WEB"
+}
+
+// familyOf follows Istio's protocol.Parse, which ignores case; a word that it does not know is treated as undeclared.
+func familyOf(protocol string) Family {
+	switch protocol {
+	case "HTTP", "HTTP2", "GRPC", "GRPC-WEB", "HTTP_PROXY":
+		return L7
+	case "TLS", "HTTPS", "TCP", "MONGO", "REDIS", "MYSQL":
+		return L4
+	case "UDP":
+		return NoProxy
+	}
+	return Sniffed
+}
+
+// Target is a host in Istio's service registry: a ServiceEntry with its hosts, or a Kubernetes Service.
+type Target struct {
+	Object   *object.Object
+	Hosts    []Host
+	Ports    []Port
+	ExportTo []string // "" entries never occur; empty = the mesh's default
+	// Resolution is spec.resolution of a ServiceEntry, NONE if it is omitted; "" for a Service.
+	Resolution string
+	// External says that the hosts are outside the mesh: location is MESH_EXTERNAL or omitted.
+	External bool
+
+	created string // metadata.creationTimestamp; RFC 3339 in UTC sorts as text
+}
+
+// Namespace is where the target lives; objects that leave it to whoever applies them count as "default".
+func (t *Target) Namespace() string { return NamespaceOf(t.Object) }
+
+// Port returns the port with a number.
+func (t *Target) Port(number uint32) (Port, bool) {
+	for _, p := range t.Ports {
+		if p.Number == number {
+			return p, true
+		}
+	}
+	return Port{}, false
+}
+
+// IsService says whether the target is a Kubernetes Service.
+func (t *Target) IsService() bool { return t.Object.Kind == object.Service }
+
+// Endpoints returns spec.endpoints of a ServiceEntry.
+func (t *Target) Endpoints() object.Value {
+	if t.IsService() {
+		return object.Value{}
+	}
+	return t.Object.Spec().Get("endpoints")
+}
+
+// HasSelector says whether the endpoints are chosen by labels, so that the manifest does not show them.
+func (t *Target) HasSelector() bool {
+	return t.IsService() || t.Object.Spec().Get("workloadSelector").Set()
+}
+
+// Addresses returns the addresses that Envoy listens on for a ServiceEntry: spec.addresses, else those that istiod allocated.
+func (t *Target) Addresses() []string {
+	if a := t.Object.Spec().Get("addresses").Strings(); len(a) > 0 {
+		return a
+	}
+	var out []string
+	for _, a := range t.Object.Root().At("status", "addresses").Items() {
+		out = append(out, a.Get("value").Str())
+	}
+	return out
+}
+
+// NamespaceOf is the namespace in which an object counts.
+func NamespaceOf(o *object.Object) string {
+	if o.Namespace == "" {
+		return "default"
+	}
+	return o.Namespace
+}
+
+// targetOf reads a ServiceEntry or Service; nil for other kinds.
+func targetOf(o *object.Object, clusterDomain string) *Target {
+	switch o.Kind {
+	case object.ServiceEntry:
+		return entryTarget(o)
+	case object.Service:
+		return serviceTarget(o, clusterDomain)
+	}
+	return nil
+}
+
+func entryTarget(o *object.Object) *Target {
+	spec := o.Spec()
+	t := &Target{
+		Object:     o,
+		ExportTo:   spec.Get("exportTo").Strings(),
+		Resolution: spec.Get("resolution").Str(),
+		External:   spec.Get("location").Str() != "MESH_INTERNAL",
+		created:    createdOf(o),
+	}
+	if t.Resolution == "" {
+		t.Resolution = "NONE"
+	}
+	for _, h := range spec.Get("hosts").Items() {
+		if s := h.Str(); s != "" && !slices.Contains(t.Hosts, Host(s)) {
+			t.Hosts = append(t.Hosts, Host(s))
+		}
+	}
+	for i, p := range spec.Get("ports").Items() {
+		protocol := strings.ToUpper(p.Get("protocol").Str())
+		t.Ports = append(t.Ports, Port{
+			Number: uint32(p.Get("number").Int()), Name: p.Get("name").Str(), Protocol: protocol, Family: familyOf(protocol),
+			TargetPort: uint32(p.Get("targetPort").Int()), Path: object.Path{"spec", "ports", i},
+		})
+	}
+	return t
+}
+
+func serviceTarget(o *object.Object, clusterDomain string) *Target {
+	t := &Target{
+		Object:  o,
+		Hosts:   []Host{Host(o.Name + "." + NamespaceOf(o) + ".svc." + clusterDomain)},
+		created: createdOf(o),
+	}
+	if to := o.Annotation("networking.istio.io/exportTo"); to != "" {
+		for part := range strings.SplitSeq(to, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				t.ExportTo = append(t.ExportTo, part)
+			}
+		}
+	}
+	for i, p := range o.Spec().Get("ports").Items() {
+		protocol := serviceProtocol(p)
+		t.Ports = append(t.Ports, Port{
+			Number: uint32(p.Get("port").Int()), Name: p.Get("name").Str(), Protocol: protocol, Family: familyOf(protocol),
+			TargetPort: uint32(p.Get("targetPort").Int()), Path: object.Path{"spec", "ports", i},
+		})
+	}
+	return t
+}
+
+// serviceProtocol follows Istio's kube.ConvertProtocol: UDP is UDP; appProtocol decides before the name's prefix; ports of
+// protocols in which the server speaks first are TCP; the rest is sniffed.
+func serviceProtocol(p object.Value) string {
+	if p.Get("protocol").Str() == "UDP" {
+		return "UDP"
+	}
+	name := strings.ToLower(p.Get("name").Str())
+	if app := strings.ToLower(p.Get("appProtocol").Str()); app != "" {
+		switch app {
+		case "kubernetes.io/h2c":
+			return "HTTP2"
+		case "kubernetes.io/ws":
+			return "HTTP"
+		case "kubernetes.io/wss":
+			return "HTTPS"
+		}
+		name = app
+	}
+	if strings.HasPrefix(name, "grpc-web") {
+		return "GRPC-WEB"
+	}
+	prefix, _, _ := strings.Cut(name, "-")
+	switch prefix {
+	case "http", "http2", "grpc", "https", "tls", "tcp", "mongo", "redis", "mysql", "udp":
+		return strings.ToUpper(prefix)
+	}
+	switch p.Get("port").Int() {
+	case 25, 53, 3306, 27017: // SMTP, DNS, MySQL, MongoDB
+		return "TCP"
+	}
+	return ""
+}
+
+// createdOf is when the API server says an object was made, "" in a file.
+func createdOf(o *object.Object) string { return o.Root().At("metadata", "creationTimestamp").Str() }
+
+// older orders objects as Istio does: by creation time, then name, then namespace. Files have no times, so there the order is
+// not what a cluster will see; rules must not claim a winner on the strength of it.
+func older(aTime, bTime string, a, b *object.Object) bool {
+	if aTime != bTime {
+		return aTime < bTime
+	}
+	if a.Name != b.Name {
+		return a.Name < b.Name
+	}
+	if a.Namespace != b.Namespace {
+		return a.Namespace < b.Namespace
+	}
+	return a.Kind < b.Kind // only for a fixed order: Istio never compares kinds
+}
+
+func olderTarget(a, b *Target) bool { return older(a.created, b.created, a.Object, b.Object) }
+
+// IsCIDR says whether an entry of spec.addresses is a range rather than one address.
+func IsCIDR(address string) bool {
+	_, err := netip.ParsePrefix(address)
+	return err == nil
+}

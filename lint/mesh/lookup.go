@@ -1,0 +1,246 @@
+package mesh
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// patternsFor yields the rule hosts that apply to a host, the most specific first: the name itself, then wildcards.
+func (x *Index) patternsFor(h Host) iter.Seq[Host] {
+	return func(yield func(Host) bool) {
+		if !h.IsWildcard() && !yield(h) {
+			return
+		}
+		var odd []Host
+		for _, o := range x.oddHosts {
+			if o != h && o.Covers(h) {
+				odd = append(odd, o)
+			}
+		}
+		for p := range h.labelPatterns {
+			for len(odd) > 0 && moreSpecific(odd[0], p) {
+				if !yield(odd[0]) {
+					return
+				}
+				odd = odd[1:]
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (x *Index) rulesAt(pattern Host) []*DestinationRule { return x.rules.at(x.seed, pattern) }
+
+// RuleFor returns what Istio applies to a host of a target for clients in a namespace, nil if no rule does. It looks in the
+// client's namespace, then the target's, then the root namespace, in each for the most specific host, and takes the rules
+// found there whole. labels are those of the client's workload; nil = one without labels, which only an empty selector
+// matches.
+func (x *Index) RuleFor(t *Target, h Host, client string, labels map[string]string) *Merged {
+	m, _ := x.ruleFor(t.Namespace(), h, client, labels)
+	return m
+}
+
+func (x *Index) ruleFor(owner string, h Host, client string, labels map[string]string) (*Merged, []*Merged) {
+	local := func(r *DestinationRule) bool { return r.Namespace() == client && r.inOwnPool() }
+	if client == x.settings.RootNamespace {
+		local = func(r *DestinationRule) bool {
+			return r.Namespace() == client && r.isPrivate(x.settings.DefaultRuleExportTo)
+		}
+	}
+	if all := x.mostSpecific(h, local); len(all) > 0 {
+		return pick(all, client, labels), all
+	}
+	for _, ns := range []string{owner, x.settings.RootNamespace} {
+		exported := func(r *DestinationRule) bool {
+			return r.Namespace() == ns && !r.isPrivate(x.settings.DefaultRuleExportTo)
+		}
+		all := slices.DeleteFunc(x.mostSpecific(h, exported), func(m *Merged) bool {
+			// "." does not count here: a rule that its own namespace sees was found in the client's.
+			return len(m.exports) > 0 && !slices.Contains(m.exports, "*") && !slices.Contains(m.exports, client)
+		})
+		if len(all) > 0 {
+			return pick(all, client, labels), all
+		}
+	}
+	return nil, nil
+}
+
+// Applies says whether a rule is among those from which Istio picks for a host of a target and clients in a namespace: no rule
+// with a more specific host and no namespace that is asked earlier takes its place. Which of several such rules wins may
+// still hang on their age and on the labels of the client.
+func (x *Index) Applies(r *DestinationRule, t *Target, h Host, client string) bool {
+	if r.Selector != nil && client != r.Namespace() {
+		return false
+	}
+	_, all := x.ruleFor(t.Namespace(), h, client, nil)
+	return slices.ContainsFunc(all, func(m *Merged) bool { return m.Has(r.Object) })
+}
+
+// mostSpecific merges the rules of a pool at the first host pattern that the pool has.
+func (x *Index) mostSpecific(h Host, inPool func(*DestinationRule) bool) []*Merged {
+	for p := range x.patternsFor(h) {
+		var pool []*DestinationRule
+		for _, r := range x.rulesAt(p) {
+			if inPool(r) {
+				pool = append(pool, r)
+			}
+		}
+		if len(pool) > 0 {
+			return merge(pool, true)
+		}
+	}
+	return nil
+}
+
+// Rule returns the DestinationRule of an object.
+func (x *Index) Rule(o *object.Object) *DestinationRule {
+	if o.Kind != object.DestinationRule {
+		return nil
+	}
+	host := QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain)
+	for _, r := range x.rulesAt(host) {
+		if r.Object == o {
+			return r
+		}
+	}
+	return ruleOf(o, x.settings.ClusterDomain)
+}
+
+// Target returns the target of a ServiceEntry or Service, nil for other kinds.
+func (x *Index) Target(o *object.Object) *Target {
+	t := targetOf(o, x.settings.ClusterDomain)
+	if t == nil {
+		return nil
+	}
+	for _, h := range t.Hosts {
+		for _, have := range x.targets.at(x.seed, h) {
+			if have.Object == o {
+				return have
+			}
+		}
+	}
+	return t
+}
+
+// Rules yields the DestinationRules whose host is exactly h, of all namespaces, in Istio's merge order.
+func (x *Index) Rules(h Host) []*DestinationRule { return x.rulesAt(h) }
+
+// RulesReaching returns the DestinationRules of all namespaces whose host covers h, the most specific host first.
+func (x *Index) RulesReaching(h Host) []*DestinationRule {
+	var out []*DestinationRule
+	for p := range x.patternsFor(h) {
+		out = append(out, x.rulesAt(p)...)
+	}
+	return out
+}
+
+// Targets returns the ServiceEntries and Services that have exactly this host, the oldest first.
+func (x *Index) Targets(h Host) []*Target { return x.targets.at(x.seed, h) }
+
+// Reached is a host that a DestinationRule's host string takes in.
+type Reached struct {
+	Host   Host
+	Target *Target
+}
+
+// Reach returns what a DestinationRule host takes in, seen from a namespace: for each host, the target that Istio's registry
+// gives clients of that namespace. Hosts come in the order of names.
+func (x *Index) Reach(h Host, from string) []Reached {
+	hosts := []Host{h}
+	if h.IsWildcard() {
+		hosts = slices.Clone(x.hostsUnder(h))
+		slices.Sort(hosts)
+		hosts = slices.Compact(hosts)
+	}
+	var out []Reached
+	for _, name := range hosts {
+		if t := x.Resolve(name, from); t != nil {
+			out = append(out, Reached{name, t})
+		}
+	}
+	return out
+}
+
+func (x *Index) hostsUnder(h Host) []Host {
+	if h.onLabel() {
+		return x.under.at(x.seed, string(h[1:]))
+	}
+	// The star of this wildcard is part of a label: what it covers lies under the rest of the name.
+	var parent string
+	for s := range suffixesOf(h) {
+		if len(s) < len(h)-1 {
+			parent = s
+			break
+		}
+	}
+	var out []Host
+	for _, name := range x.under.at(x.seed, parent) {
+		if h.Covers(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Resolve returns the target that clients of a namespace reach under a host: one of their own namespace before others, there
+// as elsewhere a Service before ServiceEntries, one that is exported to chosen namespaces before one that is exported to all,
+// and of equals the oldest. nil if there is none. If no client there sees any, the oldest is returned all the same, since a rule
+// may be judged from a namespace whose clients never call the host.
+func (x *Index) Resolve(h Host, from string) *Target {
+	var best *Target
+	rank := func(t *Target) int {
+		if !x.Sees(t, from) {
+			return 8
+		}
+		n := 0
+		if t.Namespace() != from {
+			n += 4
+		}
+		if !t.IsService() {
+			n += 2
+		}
+		if x.public(t) {
+			n++
+		}
+		return n
+	}
+	for _, t := range x.targets.at(x.seed, h) {
+		if best == nil || rank(t) < rank(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// Merged returns the targets whose ports and endpoints Istio puts together with t's under a host for clients of a namespace:
+// the ServiceEntries of the same namespace with that host, the oldest first.
+func (x *Index) Merged(h Host, t *Target, from string) []*Target {
+	var out []*Target
+	for _, other := range x.targets.at(x.seed, h) {
+		if other.Object.Kind == t.Object.Kind && other.Namespace() == t.Namespace() && x.Sees(other, from) {
+			out = append(out, other)
+		}
+	}
+	if len(out) == 0 {
+		return []*Target{t}
+	}
+	return out
+}
+
+// TargetsCovering returns the targets of all namespaces with a wildcard host that covers h, h's own left out.
+func (x *Index) TargetsCovering(h Host) []Reached {
+	var out []Reached
+	for p := range x.patternsFor(h) {
+		if p == h {
+			continue
+		}
+		for _, t := range x.targets.at(x.seed, p) {
+			out = append(out, Reached{p, t})
+		}
+	}
+	return out
+}

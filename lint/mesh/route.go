@@ -1,0 +1,161 @@
+package mesh
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Route is a destination of an http route: what is sent there is a request that Envoy has read.
+type Route struct {
+	Object *object.Object
+	Path   object.Path // of the destination
+	Host   Host
+	Port   uint32 // 0 if the route names none
+}
+
+// routesOf lists the destinations of the http routes of a VirtualService or HTTPRoute.
+func (x *Index) routesOf(o *object.Object) []*Route {
+	var out []*Route
+	switch o.Kind {
+	case object.VirtualService:
+		for i, http := range o.Spec().Get("http").Items() {
+			at := object.Path{"spec", "http", i}
+			add := func(d object.Value, elems ...any) {
+				if !d.Set() {
+					return
+				}
+				out = append(out, &Route{
+					Object: o, Path: at.Child(elems...),
+					Host: QualifyHost(d.Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain), Port: uint32(d.At("port", "number").Int()),
+				})
+			}
+			for j, route := range http.Get("route").Items() {
+				add(route.Get("destination"), "route", j, "destination")
+			}
+			add(http.Get("mirror"), "mirror")
+			for j, m := range http.Get("mirrors").Items() {
+				add(m.Get("destination"), "mirrors", j, "destination")
+			}
+		}
+	case object.HTTPRoute:
+		for i, rule := range o.Spec().Get("rules").Items() {
+			for j, ref := range rule.Get("backendRefs").Items() {
+				out = append(out, &Route{
+					Object: o, Path: object.Path{"spec", "rules", i, "backendRefs", j},
+					Host: x.backendHost(o, ref), Port: uint32(ref.Get("port").Int()),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// backendHost is the host that a Gateway API backendRef means: its name if its kind is Hostname, else that of its Service.
+func (x *Index) backendHost(route *object.Object, ref object.Value) Host {
+	name := ref.Get("name").Str()
+	if ref.Get("kind").Str() == "Hostname" {
+		return Host(name)
+	}
+	ns := ref.Get("namespace").Str()
+	if ns == "" {
+		ns = NamespaceOf(route)
+	}
+	return Host(name + "." + ns + ".svc." + x.settings.ClusterDomain)
+}
+
+// CleartextRoutes returns the http routes of VirtualServices and HTTPRoutes whose destination is a port of a host. What such a
+// route forwards is a request that Envoy has read, so TLS that Envoy starts towards that port is the only TLS on the way.
+// Routes that no request can meet, because the hosts of their VirtualService have only ports that Envoy treats as L4, are left
+// out.
+func (x *Index) CleartextRoutes(host Host, port uint32) []*Route {
+	var out []*Route
+	pick := func(list []*Route) {
+		for _, r := range list {
+			if x.leadsTo(r, port) && x.receives(r) {
+				out = append(out, r)
+			}
+		}
+	}
+	if !host.IsWildcard() {
+		pick(x.routes.at(x.seed, host))
+		return out
+	}
+	for h, l := range x.routes.all() { // a wildcard ServiceEntry that is a route's destination is rare
+		if host.Covers(h) {
+			pick(l.items)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Route) int {
+		return strings.Compare(a.Object.String()+a.Path.String(), b.Object.String()+b.Path.String())
+	})
+	return out
+}
+
+// leadsTo says whether a route's destination is a port. A destination without one is the host's only port, else the port on
+// which the request came in; for a route of a gateway, whose ports may be others than the host's, that may be any.
+func (x *Index) leadsTo(r *Route, port uint32) bool {
+	if r.Port != 0 {
+		return r.Port == port
+	}
+	if r.Object.Kind == object.VirtualService && boundToGateway(r.Object) {
+		return true
+	}
+	return slices.ContainsFunc(x.Targets(r.Host), func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
+}
+
+// boundToGateway says whether a VirtualService has routes for gateways, not for sidecars alone.
+func boundToGateway(vs *object.Object) bool {
+	gateway := func(list object.Value) bool {
+		return slices.ContainsFunc(list.Strings(), func(name string) bool { return name != "mesh" })
+	}
+	if gateway(vs.Spec().Get("gateways")) {
+		return true
+	}
+	for _, http := range vs.Spec().Get("http").Items() {
+		for _, m := range http.Get("match").Items() {
+			if gateway(m.Get("gateways")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// receives says whether requests can meet a route. Sidecars put an http route only on ports that they read requests from: not
+// on those of protocol TLS, HTTPS or TCP. It is true of hosts that are not in view.
+func (x *Index) receives(r *Route) bool {
+	if r.Object.Kind != object.VirtualService || boundToGateway(r.Object) {
+		return true
+	}
+	rule := r.Object.Lookup(r.Path[:3])
+	for _, h := range r.Object.Spec().Get("hosts").Strings() {
+		reached := x.Reach(QualifyHost(h, NamespaceOf(r.Object), x.settings.ClusterDomain), NamespaceOf(r.Object))
+		if len(reached) == 0 {
+			return true
+		}
+		for _, hit := range reached {
+			for _, t := range x.Merged(hit.Host, hit.Target, NamespaceOf(r.Object)) {
+				if slices.ContainsFunc(t.Ports, func(p Port) bool { return (p.Family == L7 || p.Family == Sniffed) && matchesPort(rule, p.Number) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// matchesPort says whether an http route's match admits requests that come in on a port.
+func matchesPort(rule object.Value, port uint32) bool {
+	match := rule.Get("match")
+	if match.Len() == 0 {
+		return true
+	}
+	for _, m := range match.Items() {
+		if n := m.Get("port"); !n.Set() || uint32(n.Int()) == port {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package mesh
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// DestinationRule is a DestinationRule with the host that Istio looks it up by.
+type DestinationRule struct {
+	Object   *object.Object
+	Host     Host
+	ExportTo []string          // as written
+	Selector map[string]string // spec.workloadSelector.matchLabels; nil = no selector
+
+	created string
+}
+
+func ruleOf(o *object.Object, clusterDomain string) *DestinationRule {
+	spec := o.Spec()
+	r := &DestinationRule{
+		Object:   o,
+		Host:     QualifyHost(spec.Get("host").Str(), NamespaceOf(o), clusterDomain),
+		ExportTo: spec.Get("exportTo").Strings(),
+		created:  createdOf(o),
+	}
+	if sel := spec.Get("workloadSelector"); sel.Set() {
+		r.Selector = map[string]string{}
+		for k, v := range sel.Get("matchLabels").Fields() {
+			r.Selector[k] = v.Str()
+		}
+	}
+	return r
+}
+
+// HasPolicy says whether the rule has a destination-level trafficPolicy.
+func (r *DestinationRule) HasPolicy() bool { return r.Object.Spec().Get("trafficPolicy").Set() }
+
+// Namespace is where the rule lives.
+func (r *DestinationRule) Namespace() string { return NamespaceOf(r.Object) }
+
+// exports is the set by which Istio decides visibility: a rule with a workloadSelector never leaves its namespace.
+func (r *DestinationRule) exports() []string {
+	if r.Selector != nil {
+		return []string{"."}
+	}
+	set := slices.Clone(r.ExportTo)
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+func (r *DestinationRule) isPrivate(meshDefault []string) bool {
+	set := r.exports()
+	if len(set) == 0 {
+		return slices.Contains(meshDefault, ".")
+	}
+	return len(set) == 1 && (set[0] == "." || set[0] == r.Namespace())
+}
+
+func (r *DestinationRule) inOwnPool() bool {
+	set := r.exports()
+	return len(set) == 0 || slices.Contains(set, "*") || slices.Contains(set, ".") || slices.Contains(set, r.Namespace())
+}
+
+// olderRule is the order in which Istio merges rules: those with a selector first, then by age.
+func olderRule(a, b *DestinationRule) bool {
+	if (a.Selector != nil) != (b.Selector != nil) {
+		return a.Selector != nil
+	}
+	return older(a.created, b.created, a.Object, b.Object)
+}
+
+// Merged is what Istio makes of the rules of one namespace for one host string.
+type Merged struct {
+	// Rules are the rules that went into it, the oldest first.
+	Rules []*DestinationRule
+	// Policy is the rule whose destination-level trafficPolicy applies, nil if none has one.
+	Policy *DestinationRule
+	// Subsets are all subsets by name, each with the rule that defines it first.
+	Subsets []Subset
+
+	exports []string
+}
+
+// Subset is a subset of a merged rule.
+type Subset struct {
+	Name  string
+	Rule  *DestinationRule
+	Index int // in spec.subsets of Rule
+}
+
+// Value returns the subset as written.
+func (s Subset) Value() object.Value { return s.Rule.Object.Spec().At("subsets", s.Index) }
+
+// Host is the host string that the rules share.
+func (m *Merged) Host() Host { return m.Rules[0].Host }
+
+// Selector is the workload selector that the rules share, nil if they have none.
+func (m *Merged) Selector() map[string]string { return m.Rules[0].Selector }
+
+// Subset returns the subset with a name.
+func (m *Merged) Subset(name string) (Subset, bool) {
+	for _, s := range m.Subsets {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Subset{}, false
+}
+
+// Has says whether a rule went into m.
+func (m *Merged) Has(o *object.Object) bool {
+	return m != nil && slices.ContainsFunc(m.Rules, func(r *DestinationRule) bool { return r.Object == o })
+}
+
+func (m *Merged) add(r *DestinationRule) {
+	m.Rules = append(m.Rules, r)
+	if m.Policy == nil && r.HasPolicy() {
+		m.Policy = r
+	}
+	for i, s := range r.Object.Spec().Get("subsets").Items() {
+		name := s.Get("name").Str()
+		if _, dup := m.Subset(name); !dup {
+			m.Subsets = append(m.Subsets, Subset{name, r, i})
+		}
+	}
+}
+
+// merge follows Istio's mergeDestinationRule with ENABLE_ENHANCED_DESTINATIONRULE_MERGE, its default: rules with equal
+// exportTo become one, the oldest destination-level policy winning whole; others stand beside each other.
+func merge(rules []*DestinationRule, enhanced bool) []*Merged {
+	var out []*Merged
+	for _, r := range rules {
+		exports := r.exports()
+		separate := true
+		for _, m := range out {
+			if enhanced {
+				if slices.Equal(exports, m.exports) {
+					separate = false
+				} else {
+					separate = true
+					if len(m.exports) == 0 || !containsAll(exports, m.exports) {
+						continue
+					}
+				}
+			}
+			both, neither := r.Selector != nil && m.Selector() != nil, r.Selector == nil && m.Selector() == nil
+			same := maps.Equal(r.Selector, m.Selector())
+			if both && !same {
+				separate = true
+				continue
+			}
+			if neither || both {
+				separate = false
+			}
+			m.add(r)
+		}
+		if separate || len(out) == 0 {
+			m := &Merged{exports: exports}
+			m.add(r)
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func containsAll(set, subset []string) bool {
+	for _, s := range subset {
+		if !slices.Contains(set, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// pick chooses among merged rules for a proxy, as SidecarScope.DestinationRule does: a rule whose selector matches the proxy's
+// labels, else the last one without a selector.
+func pick(merged []*Merged, client string, labels map[string]string) *Merged {
+	var general *Merged
+	for _, m := range merged {
+		if m.Selector() == nil {
+			general = m
+			continue
+		}
+		if m.Rules[0].Namespace() == client && matches(m.Selector(), labels) {
+			return m
+		}
+	}
+	return general
+}
+
+func matches(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}

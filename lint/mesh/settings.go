@@ -1,0 +1,139 @@
+package mesh
+
+import (
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Settings are the facts about a mesh that its objects do not show.
+type Settings struct {
+	IstioVersion  string // "1.31"; "" = the version whose compiler the rules are proven against
+	ClusterDomain string // default "cluster.local"
+	RootNamespace string // default "istio-system"
+	Dataplane     string // "sidecar", "ambient" or "mixed"; "" = as the labels in view say
+
+	// DNSCapture and AutoAllocate say whether proxies answer DNS and whether istiod gives addresses to ServiceEntries without
+	// any. nil = not known.
+	DNSCapture, AutoAllocate *bool
+
+	// GatewayNamespaces are where gateway proxies run; default the root namespace.
+	GatewayNamespaces []string
+
+	// MeshConfig is meshConfig as written, MeshConfigSource the name of where it stands ("" = nowhere).
+	MeshConfig       object.Value
+	MeshConfigSource string
+
+	// DefaultServiceExportTo and DefaultRuleExportTo are meshConfig's defaults for exportTo; empty = exported to all.
+	DefaultServiceExportTo, DefaultRuleExportTo []string
+}
+
+func (s Settings) withDefaults() Settings {
+	if m := s.MeshConfig; m.Set() {
+		if s.RootNamespace == "" {
+			s.RootNamespace = m.Get("rootNamespace").Str()
+		}
+		if s.DefaultServiceExportTo == nil {
+			s.DefaultServiceExportTo = m.Get("defaultServiceExportTo").Strings()
+		}
+		if s.DefaultRuleExportTo == nil {
+			s.DefaultRuleExportTo = m.Get("defaultDestinationRuleExportTo").Strings()
+		}
+	}
+	if s.ClusterDomain == "" {
+		s.ClusterDomain = "cluster.local"
+	}
+	if s.RootNamespace == "" {
+		s.RootNamespace = "istio-system"
+	}
+	if len(s.GatewayNamespaces) == 0 {
+		s.GatewayNamespaces = []string{s.RootNamespace}
+	}
+	return s
+}
+
+// InCluster says whether a host is a name of this cluster's own: under the cluster domain, or the *.local of common wildcards.
+func (s *Settings) InCluster(h Host) bool {
+	if h == "*" {
+		return false
+	}
+	domain := Host("*." + s.ClusterDomain)
+	return domain.Covers(h) || h.Covers(domain) || h == Host(s.ClusterDomain)
+}
+
+// Ambient says whether ztunnel or a waypoint may carry traffic to the target, so that what is true of sidecars may not hold:
+// by the configured dataplane, a use-waypoint label on the object or its Namespace, or an ambient Namespace that sees it.
+func (x *Index) Ambient(t *Target) bool {
+	switch x.settings.Dataplane {
+	case "ambient", "mixed":
+		return true
+	case "sidecar":
+		return false
+	}
+	if x.ambient == 0 {
+		return false
+	}
+	if boundToWaypoint(t.Object) {
+		return true
+	}
+	spaces := x.byKind[object.Namespace]
+	if spaces == nil {
+		return false
+	}
+	for _, ns := range spaces.all() {
+		if ns.Name == t.Namespace() && boundToWaypoint(ns) {
+			return true
+		}
+		if ns.Label("istio.io/dataplane-mode") == "ambient" && x.Sees(t, ns.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayBeAmbient says whether anything in view or in the settings hints at the ambient data plane.
+func (x *Index) MayBeAmbient() bool {
+	return x.ambient > 0 || x.settings.Dataplane == "ambient" || x.settings.Dataplane == "mixed"
+}
+
+func boundToWaypoint(o *object.Object) bool {
+	w := o.Label("istio.io/use-waypoint")
+	return w != "" && w != "none"
+}
+
+// EnvoyFilters returns the EnvoyFilters that patch clusters or listeners: what Envoy runs then differs from what Istio compiles.
+func (x *Index) EnvoyFilters() []*object.Object {
+	var out []*object.Object
+	for o := range x.All(object.EnvoyFilter) {
+		for _, p := range o.Spec().Get("configPatches").Items() {
+			if at := p.Get("applyTo").Str(); slices.Contains([]string{"CLUSTER", "LISTENER", "FILTER_CHAIN", "NETWORK_FILTER"}, at) {
+				out = append(out, o)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// BackendTLSPolicyFor returns a Gateway API BackendTLSPolicy that targets a host. Istio turns it into a DestinationRule, so
+// what a DestinationRule alone says about TLS is then not the whole.
+func (x *Index) BackendTLSPolicyFor(t *Target) *object.Object {
+	policies := x.byKind[object.BackendTLSPolicy]
+	if policies == nil {
+		return nil
+	}
+	for _, o := range policies.all() {
+		if NamespaceOf(o) != t.Namespace() {
+			continue
+		}
+		for _, ref := range o.Spec().Get("targetRefs").Items() {
+			kind, name := ref.Get("kind").Str(), ref.Get("name").Str()
+			switch {
+			case kind == "Hostname" && slices.Contains(t.Hosts, Host(name)),
+				(kind == "Service" || kind == "ServiceEntry") && string(t.Object.Kind) == kind && t.Object.Name == name:
+				return o
+			}
+		}
+	}
+	return nil
+}

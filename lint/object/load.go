@@ -1,0 +1,367 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+// Class is what a file turned out to be. Every file that is read has exactly one.
+type Class string
+
+// The classes of files.
+const (
+	Linted   Class = "linted"   // holds objects of a kind that is judged
+	Other    Class = "other"    // holds only other kinds, or nothing
+	Template Class = "template" // must be rendered before it can be judged
+	Broken   Class = "broken"   // holds a document that cannot be loaded
+)
+
+// ProblemKind says why something could not be loaded.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	Syntax     ProblemKind = "syntax"     // not YAML or JSON, or a duplicate key
+	Bounds     ProblemKind = "bounds"     // larger, deeper or longer than Limits
+	Unreadable ProblemKind = "unreadable" // the file cannot be opened or read
+)
+
+// Problem is a fault of the input that keeps a document from being judged. It makes a run fail, whatever else is found.
+type Problem struct {
+	Kind     ProblemKind
+	Message  string
+	Location Location
+}
+
+// Notice is something a reader of the report should know that is no fault.
+type Notice struct {
+	Message  string
+	Location Location
+}
+
+// File is one source of objects.
+type File struct {
+	Name      string
+	Class     Class
+	Documents int       // documents that are not empty
+	Objects   []*Object // of the kinds that are read, in the order of the text
+	Problems  []Problem
+	Template  *Notice  // set when Class is Template
+	Unread    []Notice // documents of context kinds that could not be loaded: what they say is not known
+
+	text      string
+	bom       bool
+	linesOnce sync.Once
+	lines     lines
+}
+
+// Text is the content of the file, without byte-order mark. It is empty for files that hold nothing to report on.
+func (f *File) Text() string { return f.text }
+
+// HasBOM says whether the file begins with a byte-order mark, which offsets into Text do not count.
+func (f *File) HasBOM() bool { return f.bom }
+
+// Line returns line n (from 1) without its line end, "" if there is none.
+func (f *File) Line(n int) string {
+	f.indexLines()
+	if n < 1 || n > len(f.lines.starts) {
+		return ""
+	}
+	end := len(f.text)
+	if n < len(f.lines.starts) {
+		end = int(f.lines.starts[n])
+	}
+	return strings.TrimRight(f.text[f.lines.starts[n-1]:end], "\r\n")
+}
+
+func (f *File) indexLines() {
+	f.linesOnce.Do(func() { f.lines = editorLines(f.text) })
+}
+
+func (f *File) pos(off uint32) Pos {
+	f.indexLines()
+	return f.lines.pos(off)
+}
+
+func (f *File) spanRange(start, end uint32) Range { return Range{f.pos(start), f.pos(end)} }
+
+// rangeOf is the place at which a finding about a value points: a scalar itself, the key of anything else, the first line of
+// what has no key or runs over several lines.
+func (f *File) rangeOf(v Value) Range {
+	n := v.node()
+	if n.keyEnd > n.keyStart && (n.typ == Map || n.typ == List || n.typ == Null) {
+		return f.spanRange(n.keyStart, n.keyEnd)
+	}
+	end := n.end
+	if nl := strings.IndexByte(f.text[n.start:end], '\n'); nl >= 0 {
+		end = n.start + uint32(len(strings.TrimRight(f.text[n.start:n.start+uint32(nl)], " \t\r")))
+	}
+	return f.spanRange(n.start, end)
+}
+
+// Load reads a stream of manifests. name is what reports call it. Faults of the content are Problems of the result; the error
+// is only for ctx.
+func Load(ctx context.Context, name string, r io.Reader, limits Limits) (*File, error) {
+	limits = limits.WithDefaults()
+	f := &File{Name: name, Class: Other}
+	text, err := readAll(r, limits.FileBytes)
+	switch {
+	case err != nil:
+		f.problem(Unreadable, Location{File: name}, "cannot be read: %s", err)
+		return f, f.interrupted(ctx)
+	case len(text) > limits.FileBytes:
+		f.loadOversize(ctx, text, r, limits)
+		return f, f.interrupted(ctx)
+	}
+	if rest, found := strings.CutPrefix(text, bom); found {
+		f.bom, text = true, rest
+	}
+	if isUTF16(text) {
+		if namesJudged(strings.ReplaceAll(text, "\x00", "")) {
+			f.problem(Syntax, Location{File: name}, "is encoded as UTF-16; save it as UTF-8")
+		}
+		return f, f.interrupted(ctx)
+	}
+	if !mentionsKind(text) {
+		return f, f.interrupted(ctx)
+	}
+	f.text = text
+	l := loader{f: f, limits: limits, tree: treeBuilder{limits: limits, text: text}}
+	if err := l.load(ctx); err != nil {
+		return f, err
+	}
+	f.classify()
+	if len(f.Objects) == 0 && len(f.Problems) == 0 {
+		f.text, f.lines = "", lines{}
+	}
+	return f, nil
+}
+
+func (f *File) interrupted(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// readAll reads up to limit bytes, and one more if there are more. It keeps no second copy, and where the size is known, no
+// more than that.
+func readAll(r io.Reader, limit int) (string, error) {
+	var b strings.Builder
+	switch r := r.(type) {
+	case interface{ Len() int }:
+		b.Grow(min(r.Len(), limit) + 1)
+	case interface{ Stat() (fs.FileInfo, error) }:
+		if info, err := r.Stat(); err == nil && info.Size() > 0 {
+			b.Grow(int(min(info.Size(), int64(limit))) + 1)
+		}
+	}
+	if _, err := io.Copy(&b, io.LimitReader(r, int64(limit)+1)); err != nil {
+		return "", err
+	}
+	if b.Cap() > b.Len()+b.Len()/4 {
+		return strings.Clone(b.String()), nil
+	}
+	return b.String(), nil
+}
+
+// isUTF16 recognises UTF-16, with and without byte-order mark, by the first character: manifests begin in ASCII.
+func isUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
+		len(text) > 1 && (text[0] == 0) != (text[1] == 0)
+}
+
+// loadOversize looks through a file that is too large to keep, so that a data file that merely is YAML stays silent.
+func (f *File) loadOversize(ctx context.Context, head string, r io.Reader, limits Limits) {
+	ours, err := scanReader(ctx, io.MultiReader(strings.NewReader(head), r))
+	switch {
+	case err != nil:
+		f.problem(Unreadable, Location{File: f.Name}, "cannot be read: %s", err)
+	case ours:
+		f.problem(Bounds, Location{File: f.Name}, "is larger than %d MiB; split it", limits.FileBytes>>20)
+	}
+}
+
+func (f *File) problem(kind ProblemKind, at Location, format string, args ...any) {
+	f.Class = Broken
+	f.Problems = append(f.Problems, Problem{Kind: kind, Message: fmt.Sprintf(format, args...), Location: at})
+}
+
+// locationAt is a one-character location at a byte of the text.
+func (f *File) locationAt(off int) Location {
+	start := f.pos(uint32(off))
+	end := start
+	end.Col++
+	return Location{File: f.Name, Range: Range{start, end}, Exact: true}
+}
+
+// loader reads the documents of one file.
+type loader struct {
+	f      *File
+	limits Limits
+	tree   treeBuilder
+	pieces int
+	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
+	unreadTemplate *Notice
+}
+
+func (l *loader) load(ctx context.Context) error {
+	for p := range split(l.f.text) {
+		if err := l.f.interrupted(ctx); err != nil {
+			return err
+		}
+		if !l.document(p, true) {
+			break
+		}
+	}
+	if l.f.Template == nil && l.unreadTemplate != nil {
+		l.f.Unread = append(l.f.Unread, *l.unreadTemplate)
+	}
+	return nil
+}
+
+// document reads one document. It returns false if the file has too many. Where stream is set, the document may turn out to be
+// several JSON objects.
+func (l *loader) document(p piece, stream bool) bool {
+	f := l.f
+	if l.pieces++; l.pieces > l.limits.Documents {
+		l.unloadable(piece{start: p.start, end: len(f.text)}, &documentError{
+			Bounds, uint32(p.start), fmt.Sprintf("has more than %d documents; split it", l.limits.Documents),
+		})
+		return false
+	}
+	if p.empty {
+		return true
+	}
+	f.Documents++
+	text := f.text[p.start:p.end]
+	if !mentionsKind(text) {
+		return true
+	}
+	if len(text) > l.limits.DocumentBytes {
+		l.unloadable(p, l.numbered(&documentError{
+			Bounds, uint32(p.start), fmt.Sprintf("larger than %d MiB; split it", l.limits.DocumentBytes>>20),
+		}))
+		return true
+	}
+	root, err := l.tree.parse(p.start, p.end)
+	if err == nil {
+		l.addObjects(root, typed{}, 0)
+		return true
+	}
+	if parts := jsonValues(text, p.start); stream && len(parts) > 1 {
+		f.Documents--
+		l.pieces--
+		for _, part := range parts {
+			if !l.document(part, false) {
+				return false
+			}
+		}
+		return true
+	}
+	de := &documentError{kind: Syntax, at: uint32(p.start), msg: err.Error()}
+	errors.As(err, &de)
+	l.unloadable(p, l.numbered(de))
+	return true
+}
+
+// numbered says which document an error is about.
+func (l *loader) numbered(e *documentError) *documentError {
+	return &documentError{e.kind, e.at, fmt.Sprintf("document %d cannot be read: %s", l.f.Documents, e.msg)}
+}
+
+// unloadable records a document that could not be loaded: a problem if it may hold a judged kind, else something unread.
+func (l *loader) unloadable(p piece, e *documentError) {
+	f := l.f
+	text := f.text[p.start:p.end]
+	judged := mayHoldJudged(text)
+	if !judged && !mayHoldRead(text) {
+		return
+	}
+	if e.kind == Syntax {
+		if marker, off := findTemplate(text); marker != "" {
+			l.template(marker, f.locationAt(p.start+off), judged)
+			return
+		}
+	}
+	if judged {
+		f.problem(e.kind, e.location(f), "%s", e.msg)
+		return
+	}
+	f.Unread = append(f.Unread, Notice{Message: e.msg, Location: e.location(f)})
+}
+
+// template notes that a document must be rendered first. One notice per file is enough.
+func (l *loader) template(marker string, at Location, judged bool) {
+	n := Notice{Message: fmt.Sprintf("is a template (%s on line %d): %s", marker, at.Range.Start.Line, renderAdvice(marker)), Location: at}
+	switch {
+	case judged && l.f.Template == nil:
+		l.f.Template = &n
+	case !judged && l.unreadTemplate == nil:
+		l.unreadTemplate = &n
+	}
+}
+
+// typed is what a list says of its items: items of a ServiceEntryList need not repeat it.
+type typed struct{ apiVersion, kind string }
+
+// addObjects takes the objects out of a document: itself, or the items of a list.
+func (l *loader) addObjects(root Value, list typed, depth int) {
+	f := l.f
+	if kind := root.Get("kind").Str(); strings.HasSuffix(kind, "List") && depth < 2 {
+		items := root.Get("items")
+		if items.Len() > l.limits.ListItems {
+			n := items.node()
+			l.unloadable(piece{start: int(n.start), end: int(n.end)}, l.numbered(&documentError{
+				Bounds, n.start, fmt.Sprintf("its %s holds more than %d items; split it", kind, l.limits.ListItems),
+			}))
+			return
+		}
+		list := typed{root.Get("apiVersion").Str(), strings.TrimSuffix(kind, "List")}
+		for _, item := range items.Items() {
+			l.addObjects(item, list, depth+1)
+		}
+		return
+	}
+	o := newObject(f, root, list)
+	if o == nil || o.Kind == ConfigMap && o.root.At("data", "mesh").Type() != String {
+		return
+	}
+	if v := templated(o); v.Exists() {
+		at := Location{File: f.Name, Range: f.rangeOf(v), Exact: true}
+		marker, _ := findTemplate(v.Str())
+		if marker == "" {
+			marker, _ = findTemplate(v.Key())
+		}
+		l.template(marker, at, o.Kind.Judged())
+		return
+	}
+	f.Objects = append(f.Objects, o)
+}
+
+// classify settles what the file is. A template is judged only as rendered, so its own documents are dropped even where they
+// happen to parse.
+func (f *File) classify() {
+	if f.Template != nil {
+		f.Objects = nil
+	}
+	switch {
+	case len(f.Problems) > 0:
+		f.Class = Broken
+	case f.Template != nil:
+		f.Class = Template
+	default:
+		f.Class = Other
+		for _, o := range f.Objects {
+			if o.Kind.Judged() {
+				f.Class = Linted
+				return
+			}
+		}
+	}
+}

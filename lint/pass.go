@@ -1,0 +1,136 @@
+package lint
+
+import (
+	"context"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/schema"
+)
+
+// Pass is what a rule is given to judge one object.
+type Pass struct {
+	Context   context.Context
+	Object    *object.Object
+	Mesh      *mesh.Index
+	Operation string         // "CREATE" or "UPDATE" at admission, "" for files
+	Old       *object.Object // the object before an UPDATE
+
+	rule  *activeRule
+	visit *visit
+}
+
+// visit is one object being judged; what rules work out about it is kept for the others.
+type visit struct {
+	engine   *Engine
+	active   []*Meta // the rules whose gates let the object through
+	memo     map[any]any
+	findings []Finding
+	skips    []Skip
+	problems []object.Problem
+}
+
+// Extra adds something to a finding.
+type Extra func(*Finding)
+
+// Effect says what Envoy will do because of the fault.
+func Effect(text string) Extra { return func(f *Finding) { f.Effect = text } }
+
+// Also names another place that has to do with the fault.
+func Also(o *object.Object, at object.Path, msg string) Extra {
+	return func(f *Finding) {
+		f.Related = append(f.Related, Related{Message: msg, Object: o.Key, Path: at, Location: o.Locate(at)})
+	}
+}
+
+// Suggest adds a fix.
+func Suggest(fix Fix) Extra { return func(f *Finding) { f.Fixes = append(f.Fixes, fix) } }
+
+// As gives the finding another severity than its rule's, for rules whose faults differ in weight. A severity that the
+// configuration sets for the rule wins.
+func As(s Severity) Extra { return func(f *Finding) { f.Severity = s } }
+
+// About says what the finding is about beyond its path; see Subject.
+func About(s Subject) Extra { return func(f *Finding) { f.Subject = s } }
+
+// OnKey points the finding at the name of the field instead of its value.
+func OnKey(o *object.Object) Extra { return func(f *Finding) { f.Location = o.LocateKey(f.Path) } }
+
+// Report records a finding about the field at a path of the pass's object. msg is one sentence without a full stop.
+func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
+	f := Finding{
+		Rule:     &p.rule.rule.Meta,
+		Severity: p.rule.rule.Severity,
+		Message:  msg,
+		Object:   p.Object.Key,
+		Path:     at,
+		Location: p.Object.Locate(at),
+	}
+	for _, e := range extras {
+		e(&f)
+	}
+	if p.rule.severity != nil {
+		f.Severity = *p.rule.severity
+	}
+	f.fingerprint = fingerprint(&f, p.Object)
+	p.visit.findings = append(p.visit.findings, f)
+}
+
+// Skip says that the rule could not judge the object, and why.
+func (p *Pass) Skip(reason string) {
+	p.visit.skips = append(p.visit.skips, Skip{Rule: p.rule.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Reason: reason})
+}
+
+// Rule returns the rule that is being run.
+func (p *Pass) Rule() *Meta { return &p.rule.rule.Meta }
+
+// Active returns the rules that are being run on the object.
+func (p *Pass) Active() []*Meta { return p.visit.active }
+
+// Option returns the configured value of an option of the rule, or its default; nil if the rule has no such option.
+func (p *Pass) Option(name string) any { return p.OptionOf(p.rule.rule.ID, name) }
+
+// OptionOf returns the value of an option of any rule.
+func (p *Pass) OptionOf(id, name string) any {
+	r := p.visit.engine.byID[id]
+	if r == nil {
+		return nil
+	}
+	if v, ok := r.options[name]; ok {
+		return v
+	}
+	for _, o := range r.rule.Options {
+		if o.Name == name {
+			return o.Default
+		}
+	}
+	return nil
+}
+
+// Memo returns what f returned the first time that it was called with key while judging this object.
+func (p *Pass) Memo(key any, f func() any) any {
+	if v, ok := p.visit.memo[key]; ok {
+		return v
+	}
+	if p.visit.memo == nil {
+		p.visit.memo = map[any]any{}
+	}
+	v := f()
+	p.visit.memo[key] = v
+	return v
+}
+
+type schemaMemo struct{}
+
+// SchemaViolations returns where the object breaks the schema of its kind or of Kubernetes' metadata.
+func (p *Pass) SchemaViolations() ([]schema.Violation, error) {
+	type result struct {
+		violations []schema.Violation
+		err        error
+	}
+	r := p.Memo(schemaMemo{}, func() any {
+		v, err := p.visit.engine.validate(p.Context, p.Object)
+		return result{v, err}
+	}).(result)
+	return r.violations, r.err
+}

@@ -1,0 +1,401 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// builtin is a function that policies call to learn of the mesh around the object they judge.
+type builtin struct {
+	name string
+	doc  string
+	decl *types.Function
+	eval func(p *lint.Pass, args []*ast.Term) (any, error)
+}
+
+// builtins are the mesh.* functions. They are part of the API for policies: names and results only ever grow.
+var builtins = []builtin{
+	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
+		function(types.B, types.S), evalComplete},
+	{"mesh.settings", "mesh.settings(): what is known of the mesh besides its objects",
+		function(types.A), evalSettings},
+	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
+		function(types.A), evalEntry},
+	{"mesh.levels", "mesh.levels(): the traffic policies that the DestinationRule being judged writes, each with the ports that it reaches",
+		function(types.A), evalLevels},
+	{"mesh.reach", "mesh.reach(): the ports and hosts that the DestinationRule being judged takes in",
+		function(types.A), evalReach},
+	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
+		function(types.A, types.S), evalBlocks},
+	{"mesh.port_losses", "mesh.port_losses(i): the values of the destination level that portLevelSettings[i] discards",
+		function(types.A, types.N), evalPortLosses},
+	{"mesh.subset_losses", "mesh.subset_losses(i): the values of the destination level that the policy of subsets[i] discards, by port",
+		function(types.A, types.N), evalSubsetLosses},
+	{"mesh.unwatched", "mesh.unwatched(): the hosts outside the mesh that have a list of addresses and no outlier detection because of the object being judged",
+		function(types.A), evalUnwatched},
+	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
+		function(types.A, types.S, types.N), evalCleartextRoutes},
+	{"mesh.origination", "mesh.origination(host, port): the DestinationRules in view by which Envoy starts TLS to a port of a host",
+		function(types.A, types.S, types.N), evalOrigination},
+}
+
+func function(result types.Type, args ...types.Type) *types.Function {
+	return types.NewFunction(types.Args(args...), result)
+}
+
+func (b builtin) call(bctx rego.BuiltinContext, args []*ast.Term) (*ast.Term, error) {
+	p, ok := bctx.Context.Value(passKey{}).(*lint.Pass)
+	if !ok {
+		return nil, fmt.Errorf("%s is called outside the judging of an object; in tests, replace it with `with %s as …`", b.name, b.name)
+	}
+	v, err := b.eval(p, args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.name, err)
+	}
+	value, err := ast.InterfaceToValue(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.name, err)
+	}
+	return ast.NewTerm(value), nil
+}
+
+// record is a Rego object.
+type record = map[string]any
+
+var errNotDestinationRule = errors.New("the object being judged is no DestinationRule")
+
+func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
+	kind, err := lint.ParseKind(string(args[0].Value.(ast.String)))
+	if err != nil {
+		return nil, err
+	}
+	return p.Mesh.Complete(kind), nil
+}
+
+func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
+	s := p.Mesh.Settings()
+	tri := func(b *bool) any {
+		if b == nil {
+			return nil
+		}
+		return *b
+	}
+	return record{
+		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
+		"dns_capture": tri(s.DNSCapture), "auto_allocate": tri(s.AutoAllocate),
+	}, nil
+}
+
+func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
+	t := p.Mesh.Target(p.Object)
+	if t == nil || t.IsService() {
+		return nil, errors.New("the object being judged is no ServiceEntry")
+	}
+	hosts := make([]any, 0, len(t.Hosts))
+	for _, h := range t.Hosts {
+		elsewhere := false // whether another entry of the host that Istio merges with this one brings endpoints
+		for _, other := range p.Mesh.Merged(h, t, t.Namespace()) {
+			if other.Object != t.Object && (other.Endpoints().Len() > 0 || other.HasSelector()) {
+				elsewhere = true
+			}
+		}
+		hosts = append(hosts, record{
+			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
+			"endpoints_elsewhere": elsewhere,
+		})
+	}
+	ports := make([]any, 0, len(t.Ports))
+	for i, port := range t.Ports {
+		r := portRecord(p.Mesh, effective.Port{Port: port, Target: t, Cluster: effective.ClusterTypeOf(t)})
+		r["index"] = i
+		ports = append(ports, r)
+	}
+	return record{
+		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
+		"hosts": hosts, "ports": ports, "addresses": t.Addresses(), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
+		"namespace": t.Namespace(),
+	}, nil
+}
+
+// portRecord describes a port to policies.
+func portRecord(ix *mesh.Index, port effective.Port) record {
+	r := record{
+		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
+		"target_port": port.TargetPort, "tls": port.IsTLS(), "http2": port.IsHTTP2(),
+		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
+		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(),
+	}
+	if t := port.Target; t != nil {
+		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}
+		r["path"] = pathRecord(port.Path)
+		r["subject_alt_names"] = t.Object.Spec().Get("subjectAltNames").Strings()
+		r["endpoints"] = nil
+		if port.Host != "" {
+			if n, known := effective.EndpointCount(ix, port.Host, t); known {
+				r["endpoints"] = n
+			}
+		}
+	}
+	return r
+}
+
+func pathRecord(path object.Path) []any {
+	out := make([]any, len(path))
+	copy(out, path)
+	return out
+}
+
+func ruleAndReach(p *lint.Pass) (*mesh.DestinationRule, effective.Reach, error) {
+	r := p.Mesh.Rule(p.Object)
+	if r == nil {
+		return nil, effective.Reach{}, errNotDestinationRule
+	}
+	type reachMemo struct{}
+	reach := p.Memo(reachMemo{}, func() any { return effective.ReachOf(p.Mesh, r) }).(effective.Reach)
+	return r, reach, nil
+}
+
+func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
+	r, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
+	ports := make([]any, 0, len(reach.Ports))
+	for i, port := range reach.Ports {
+		rec := portRecord(p.Mesh, port)
+		rec["hosts"] = reach.Hosts[i]
+		ports = append(ports, rec)
+	}
+	return record{
+		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
+		"known": reach.Known(), "ports": ports, "selector": r.Selector != nil,
+	}, nil
+}
+
+func evalLevels(p *lint.Pass, _ []*ast.Term) (any, error) {
+	_, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
+	var out []any
+	for _, l := range effective.LevelsIn(p.Object, reach) {
+		ports := make([]any, 0, len(l.Ports))
+		for _, port := range l.Ports {
+			ports = append(ports, portRecord(p.Mesh, port))
+		}
+		out = append(out, record{
+			"level": string(l.Kind), "path": pathRecord(l.Path), "subset": l.Subset, "port": l.Port, "known": reach.Known(),
+			"ports": ports, "shadowed": l.Shadowed, "policy": p.Object.Lookup(l.Path).Any(),
+		})
+	}
+	return out, nil
+}
+
+func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
+	block, ok := args[0].Value.(ast.String)
+	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
+		return nil, fmt.Errorf("%s is no block of a traffic policy", args[0])
+	}
+	if p.Object.Kind != object.DestinationRule {
+		return nil, errNotDestinationRule
+	}
+	type governedMemo struct{}
+	type governed struct {
+		reach  effective.Reach
+		inView bool
+	}
+	g := p.Memo(governedMemo{}, func() any {
+		reach, inView := effective.Governed(p.Mesh, p.Object)
+		return governed{reach, inView}
+	}).(governed)
+	out := []any{}
+	for _, w := range effective.WrittenIn(p.Object, string(block), g.reach) {
+		out = append(out, record{
+			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
+			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": g.inView, "alone": w.Alone, "value": w.Value.Any(),
+			"ports": alikePorts(p.Mesh, w.Level.Ports),
+		})
+	}
+	return out, nil
+}
+
+// alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands.
+func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
+	type class struct {
+		number, targetPort                            uint32
+		protocol                                      string
+		cluster                                       effective.ClusterType
+		service, external, inCluster, selector, named bool
+		wildcard, sans, cleartext                     bool
+	}
+	out := []any{}
+	seen := map[class]record{}
+	for _, port := range ports {
+		c := class{
+			number: port.Number, targetPort: port.TargetPort, protocol: port.Protocol, cluster: port.Cluster,
+			service: port.Target.IsService(), external: port.External(), inCluster: port.InCluster, selector: port.Target.HasSelector(),
+			named: ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
+			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
+			cleartext: port.IsTLS() && len(ix.CleartextRoutes(port.Host, port.Number)) > 0,
+		}
+		if r, dup := seen[c]; dup {
+			r["hosts"] = r["hosts"].(int) + 1
+			continue
+		}
+		r := portRecord(ix, port)
+		r["hosts"], r["selector"], r["in_cluster_name"], r["cleartext"] = 1, c.selector, c.named, c.cleartext
+		seen[c] = r
+		out = append(out, r)
+	}
+	return out
+}
+
+func indexArg(t *ast.Term) (int, error) {
+	n, ok := t.Value.(ast.Number)
+	if !ok {
+		return 0, errors.New("a number is wanted")
+	}
+	i, ok := n.Int()
+	if !ok || i < 0 {
+		return 0, fmt.Errorf("%s is no index", n)
+	}
+	return i, nil
+}
+
+func evalPortLosses(p *lint.Pass, args []*ast.Term) (any, error) {
+	i, err := indexArg(args[0])
+	if err != nil {
+		return nil, err
+	}
+	_, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
+	level := object.Path{"spec", "trafficPolicy"}
+	entry := p.Object.Lookup(level.Child("portLevelSettings", i))
+	number := entry.At("port", "number")
+	n := uint32(number.Int())
+	if !number.Set() || effective.EntryFor(p.Object.Lookup(level), n) != i {
+		return []any{}, nil // no number, or an earlier entry for the port wins
+	}
+	ports := reach.Numbered(n)
+	if !reach.Known() {
+		ports = []effective.Port{{Port: mesh.Port{Number: n}, InCluster: p.Mesh.Settings().InCluster(p.Mesh.Rule(p.Object).Host)}}
+	}
+	return lossRecords(p, effective.LevelsOf(p.Mesh, p.Object, -1).LostAtPort(ports), level.Child("portLevelSettings", i)), nil
+}
+
+func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
+	i, err := indexArg(args[0])
+	if err != nil {
+		return nil, err
+	}
+	_, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
+	at := object.Path{"spec", "subsets", i, "trafficPolicy"}
+	levels := effective.LevelsOf(p.Mesh, p.Object, i)
+	ports := reach.Ports
+	if !reach.Known() {
+		ports = []effective.Port{{InCluster: p.Mesh.Settings().InCluster(p.Mesh.Rule(p.Object).Host)}}
+	}
+	var out []any
+	for _, port := range ports {
+		for _, r := range lossRecords(p, levels.LostInSubset([]effective.Port{port}), at) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// lossRecords describes losses; into is the level that would have to restate them.
+func lossRecords(p *lint.Pass, losses []effective.Loss, into object.Path) []any {
+	out := make([]any, 0, len(losses))
+	for _, l := range losses {
+		ports := make([]any, 0, len(l.Ports))
+		for _, port := range l.Ports {
+			ports = append(ports, portRecord(p.Mesh, port))
+		}
+		out = append(out, record{
+			"field": l.Field.Name, "block": l.Field.Block(), "from": l.From, "to": l.To, "path": pathRecord(l.At),
+			"line": l.On.Locate(l.At).Range.Start.Line, "place": l.On.Locate(l.At).String(),
+			"into": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any(), "restatable": l.Field.Restatable(),
+			"envoy": l.Field.Envoy, "ports": ports,
+		})
+	}
+	return out
+}
+
+func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
+	var found []effective.Unwatched
+	switch p.Object.Kind {
+	case object.ServiceEntry:
+		found = effective.UnwatchedOf(p.Mesh, p.Mesh.Target(p.Object))
+	case object.DestinationRule:
+		found = effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
+	}
+	out := make([]any, 0, len(found))
+	for _, u := range found {
+		ports := make([]any, 0, len(u.Ports))
+		for i, port := range u.Ports {
+			r := portRecord(p.Mesh, port)
+			r["at"] = pathRecord(u.At[i])
+			ports = append(ports, r)
+		}
+		out = append(out, record{
+			"host": string(u.Host), "client": u.Client, "ports": ports, "governed": u.Rule != nil,
+			"target": record{"kind": string(u.Target.Object.Kind), "namespace": u.Target.Object.Namespace, "name": u.Target.Object.Name},
+		})
+	}
+	return out, nil
+}
+
+func hostAndPort(args []*ast.Term) (mesh.Host, uint32, error) {
+	host, ok := args[0].Value.(ast.String)
+	if !ok {
+		return "", 0, errors.New("the host is no string")
+	}
+	n, err := indexArg(args[1])
+	return mesh.Host(host), uint32(n), err
+}
+
+func evalCleartextRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
+	host, port, err := hostAndPort(args)
+	if err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, r := range p.Mesh.CleartextRoutes(host, port) {
+		out = append(out, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name, "path": pathRecord(r.Path)})
+	}
+	return out, nil
+}
+
+func evalOrigination(p *lint.Pass, args []*ast.Term) (any, error) {
+	host, port, err := hostAndPort(args)
+	if err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, r := range p.Mesh.RulesReaching(host) {
+		policy := effective.LevelsOf(p.Mesh, r.Object, -1).For(port, effective.Without{})
+		tls := policy.Block("tls")
+		if mode := tls.Value.Get("mode").Str(); tls.Object != nil && (mode == "SIMPLE" || mode == "MUTUAL") {
+			out = append(out, record{
+				"namespace": r.Object.Namespace, "name": r.Object.Name, "host": string(r.Host), "mode": mode, "path": pathRecord(tls.Path),
+			})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+
+	"github.com/meshvet/meshvet/lint"
+)
+
+// Deadline bounds the evaluation of all policies on one object.
+const Deadline = 2 * time.Second
+
+// maxPolicyBytes bounds one Rego file.
+const maxPolicyBytes = 1 << 20
+
+// set is a group of policies that are compiled together and evaluated in one query. Compilation waits until the first object
+// passes a gate, since most runs of a pre-commit hook never need it.
+type set struct {
+	modules map[string]*ast.Module
+	rules   map[string]*lint.Meta
+	compile func() (rego.PreparedEvalQuery, error)
+}
+
+// Load reads the policies of a file system: each *.rego file at the top is a rule, those below lib/ are shared by them, and
+// *_test.rego are left out. All that is wrong with the files is reported at once.
+func Load(ctx context.Context, fsys fs.FS) ([]lint.Rule, error) {
+	s, err := load(fsys, false)
+	if err != nil {
+		return nil, err
+	}
+	var rules []lint.Rule
+	for _, name := range sortedNames(s.rules) {
+		meta := s.rules[name]
+		rules = append(rules, lint.Rule{Meta: *meta, Check: func(p *lint.Pass) error { return s.check(p, name) }})
+	}
+	return rules, ctx.Err()
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func load(fsys fs.FS, tests bool) (*set, error) {
+	s := &set{modules: map[string]*ast.Module{}, rules: map[string]*lint.Meta{}}
+	var faults []error
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("read policies: %w", err)
+		}
+		if d.IsDir() && d.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || path.Ext(name) != ".rego" || strings.HasSuffix(name, "_test.rego") && !tests {
+			return nil
+		}
+		if err := s.add(fsys, name); err != nil {
+			faults = append(faults, err)
+		}
+		return nil
+	})
+	if err = errors.Join(append(faults, err)...); err != nil {
+		return nil, err
+	}
+	s.compile = sync.OnceValues(s.prepare)
+	return s, nil
+}
+
+func (s *set) add(fsys fs.FS, name string) error {
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return fmt.Errorf("read policy: %w", err)
+	}
+	if len(text) > maxPolicyBytes {
+		return fmt.Errorf("%s: larger than %d bytes", name, maxPolicyBytes)
+	}
+	module, err := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.modules[name] = module
+	if strings.HasPrefix(name, "lib/") || strings.HasSuffix(name, "_test.rego") {
+		return nil
+	}
+	meta, err := metaOf(module, name)
+	if err != nil {
+		return err
+	}
+	meta.Source = "policies/" + name
+	s.rules[meta.Name] = &meta
+	return nil
+}
+
+// mainModule evaluates the policies that input.rules names. It is no part of package meshvet, so that no policy can see it.
+const mainModule = `package meshvet_main
+
+import rego.v1
+
+results[name] := found if {
+	some name in input.rules
+	not input.options_of[name]
+	found := data.meshvet[name].findings
+}
+
+results[name] := found if {
+	some name, options in input.options_of
+	found := data.meshvet[name].findings with input.options as options
+}
+`
+
+func (s *set) compiler() (*ast.Compiler, error) {
+	caps, err := capabilities()
+	if err != nil {
+		return nil, err
+	}
+	modules := map[string]*ast.Module{}
+	for name, m := range s.modules {
+		modules[name] = m
+	}
+	main, err := ast.ParseModuleWithOpts("meshvet_main.rego", mainModule, ast.ParserOptions{RegoVersion: ast.RegoV1})
+	if err != nil {
+		return nil, fmt.Errorf("parse the main module: %w", err)
+	}
+	modules["meshvet_main.rego"] = main
+	c := ast.NewCompiler().WithStrict(true).WithCapabilities(caps).WithDefaultRegoVersion(ast.RegoV1)
+	if c.Compile(modules); c.Failed() {
+		return nil, fmt.Errorf("compile policies: %w", c.Errors)
+	}
+	return c, nil
+}
+
+func (s *set) prepare() (rego.PreparedEvalQuery, error) {
+	c, err := s.compiler()
+	if err != nil {
+		return rego.PreparedEvalQuery{}, err
+	}
+	opts := []func(*rego.Rego){
+		rego.Query("found = data.meshvet_main.results"),
+		rego.Compiler(c),
+		rego.StrictBuiltinErrors(true),
+	}
+	for _, b := range builtins {
+		opts = append(opts, rego.FunctionDyn(&rego.Function{Name: b.name, Decl: b.decl, Memoize: true}, b.call))
+	}
+	q, err := rego.New(opts...).PrepareForEval(context.Background())
+	if err != nil {
+		return rego.PreparedEvalQuery{}, fmt.Errorf("prepare policies: %w", err)
+	}
+	return q, nil
+}

@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Report is the outcome of a run.
+type Report struct {
+	Findings []Finding
+	Problems []object.Problem // what makes the run itself fail
+	Skipped  []Skip
+	Scopes   []Scope
+	Stats    Stats
+	Rules    []*Meta // the rules that were selected, by ID
+	// Sources holds the files that findings, related places and problems point into, by name.
+	Sources map[string]*object.File
+}
+
+// Skip is a rule that did not judge an object, or a file that was not judged, with the reason.
+type Skip struct {
+	Rule   string // "" if it is about a file
+	File   string
+	Object object.Key
+	Reason string
+}
+
+// Scope is one mesh: the files whose objects see one another.
+type Scope struct {
+	Name  string
+	Files []string
+}
+
+// Stats counts what a run saw. It holds no times, so that equal inputs give equal reports.
+type Stats struct {
+	Files     map[object.Class]int
+	Documents int
+	Objects   int // objects read, context included
+	Judged    int // objects that findings could be about
+}
+
+// Worst returns the highest severity among the findings, Off if there are none.
+func (r *Report) Worst() Severity {
+	worst := Off
+	for _, f := range r.Findings {
+		worst = max(worst, f.Severity)
+	}
+	return worst
+}
+
+// Count returns the number of findings of a severity.
+func (r *Report) Count(s Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// merge adds the outcome of another scope.
+func (r *Report) merge(other *Report) {
+	r.Findings = append(r.Findings, other.Findings...)
+	r.Problems = append(r.Problems, other.Problems...)
+	r.Skipped = append(r.Skipped, other.Skipped...)
+	r.Stats.Judged += other.Stats.Judged
+}
+
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Findings, compareFindings)
+	slices.SortStableFunc(r.Problems, func(a, b object.Problem) int { return compareLocations(a.Location, b.Location) })
+	slices.SortStableFunc(r.Skipped, compareSkips)
+	r.Skipped = slices.Compact(r.Skipped)
+}
+
+func compareLocations(a, b object.Location) int {
+	return compareFindings(Finding{Rule: &Meta{}, Location: a}, Finding{Rule: &Meta{}, Location: b})
+}
+
+func compareSkips(a, b Skip) int {
+	for _, pair := range [...][2]string{{a.File, b.File}, {a.Object.String(), b.Object.String()}, {a.Rule, b.Rule}, {a.Reason, b.Reason}} {
+		if pair[0] != pair[1] {
+			if pair[0] < pair[1] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}

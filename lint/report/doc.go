@@ -1,0 +1,8 @@
+// Package report writes the outcome of a run in the formats that people and machines read.
+//
+// Everything that comes from manifests (names, values, messages that quote them, lines of files) is taken to be hostile: the
+// formats for terminals and logs replace what acts instead of showing, no line of theirs begins with text of the input, and
+// the JSON formats escape it.
+//
+// It builds on lint and lint/object only, and knows neither the rules nor the command line.
+package report

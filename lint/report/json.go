@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// formatVersion is the version of the JSON report. It changes when a script that relies on the schema could break.
+const formatVersion = "1"
+
+// The types below are the JSON report, field for field in the order of the output; schemas/report.schema.json describes it.
+// Lists are never null.
+type (
+	jsonReport struct {
+		Version  string        `json:"version"`
+		Findings []jsonFinding `json:"findings"`
+		Problems []jsonProblem `json:"problems"`
+		Skipped  []jsonSkip    `json:"skipped"`
+		Scopes   []jsonScope   `json:"scopes"`
+		Stats    jsonStats     `json:"stats"`
+	}
+	jsonFinding struct {
+		ID          string           `json:"id"`
+		Name        string           `json:"name"`
+		Severity    string           `json:"severity"`
+		Message     string           `json:"message"`
+		Effect      string           `json:"effect"`
+		Object      *jsonObject      `json:"object"` // null if the finding is about a file
+		Path        string           `json:"path"`   // dotted, "" for the object as a whole
+		Location    jsonLocation     `json:"location"`
+		Related     []jsonRelated    `json:"related"`
+		Fixes       []jsonFix        `json:"fixes"`
+		Fingerprint string           `json:"fingerprint"`
+		Suppressed  *jsonSuppression `json:"suppressed"`
+	}
+	jsonObject struct {
+		Kind      object.Kind `json:"kind"`
+		Namespace string      `json:"namespace"`
+		Name      string      `json:"name"`
+	}
+	// jsonLocation has zeros for a place without a position; EndColumn is that of the first code point after the place.
+	jsonLocation struct {
+		File      string `json:"file"`
+		Line      int    `json:"line"`
+		Column    int    `json:"column"`
+		EndLine   int    `json:"endLine"`
+		EndColumn int    `json:"endColumn"`
+		Exact     bool   `json:"exact"`
+	}
+	jsonRelated struct {
+		Message  string       `json:"message"`
+		Location jsonLocation `json:"location"`
+	}
+	jsonFix struct {
+		Title  string      `json:"title"`
+		Safety lint.Safety `json:"safety"`
+		Ops    []jsonOp    `json:"ops"`
+		Edits  []jsonEdit  `json:"edits"` // empty: fixes are told as operations on the object
+		Create *jsonCreate `json:"create"`
+	}
+	// jsonOp is an operation of JSON Patch, with its path as a JSON Pointer; remove has no value.
+	jsonOp struct {
+		Op    lint.OpKind `json:"op"`
+		Path  string      `json:"path"`
+		Value *any        `json:"value,omitempty"`
+	}
+	jsonEdit struct {
+		File      string `json:"file"`
+		StartByte int    `json:"startByte"`
+		EndByte   int    `json:"endByte"`
+		Text      string `json:"text"`
+	}
+	jsonCreate struct {
+		Object    map[string]any `json:"object"`
+		AfterFile string         `json:"afterFile"`
+	}
+	jsonSuppression struct {
+		Reason string `json:"reason"`
+		Where  string `json:"where"`
+		Until  string `json:"until"`
+	}
+	jsonProblem struct {
+		Kind     object.ProblemKind `json:"kind"`
+		Message  string             `json:"message"`
+		Location jsonLocation       `json:"location"`
+	}
+	jsonSkip struct {
+		Rule   string      `json:"rule,omitempty"`
+		File   string      `json:"file,omitempty"`
+		Object *jsonObject `json:"object"`
+		Reason string      `json:"reason"`
+	}
+	jsonScope struct {
+		Name  string   `json:"name"`
+		Files []string `json:"files"`
+	}
+	jsonStats struct {
+		Files     jsonFiles      `json:"files"`
+		Documents int            `json:"documents"`
+		Objects   int            `json:"objects"`
+		Judged    int            `json:"judged"`
+		Findings  jsonSeverities `json:"findings"`
+		ByRule    map[string]int `json:"byRule"`
+	}
+	jsonFiles struct {
+		Linted   int `json:"linted"`
+		Other    int `json:"other"`
+		Template int `json:"template"`
+		Broken   int `json:"broken"`
+	}
+	jsonSeverities struct {
+		Error   int `json:"error"`
+		Warning int `json:"warning"`
+		Info    int `json:"info"`
+	}
+)
+
+func writeJSON(w *bufio.Writer, v *view) error {
+	out := jsonReport{
+		Version:  formatVersion,
+		Findings: make([]jsonFinding, 0, len(v.Findings)),
+		Problems: make([]jsonProblem, 0, len(v.Problems)),
+		Skipped:  make([]jsonSkip, 0, len(v.Skipped)),
+		Scopes:   make([]jsonScope, 0, len(v.Scopes)),
+		Stats:    statsOf(v),
+	}
+	for i := range v.Findings {
+		out.Findings = append(out.Findings, findingOf(&v.Findings[i]))
+	}
+	for _, p := range v.Problems {
+		out.Problems = append(out.Problems, jsonProblem{p.Kind, p.Message, locationOf(p.Location)})
+	}
+	for _, s := range v.Skipped {
+		out.Skipped = append(out.Skipped, jsonSkip{s.Rule, s.File, objectOf(s.Object), s.Reason})
+	}
+	for _, s := range v.Scopes {
+		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
+	}
+	return writeDocument(w, out)
+}
+
+// writeDocument encodes a JSON document. Equal values give equal bytes: the encoder sorts the keys of maps.
+func writeDocument(w *bufio.Writer, doc any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	w.Write(escapeJSON(buf.Bytes()))
+	return nil
+}
+
+func findingOf(f *lint.Finding) jsonFinding {
+	out := jsonFinding{
+		ID:          f.Rule.ID,
+		Name:        f.Rule.Name,
+		Severity:    f.Severity.String(),
+		Message:     f.Message,
+		Effect:      f.Effect,
+		Object:      objectOf(f.Object),
+		Path:        f.Path.String(),
+		Location:    locationOf(f.Location),
+		Related:     make([]jsonRelated, 0, len(f.Related)),
+		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
+		Fingerprint: f.Fingerprint(),
+	}
+	for _, r := range f.Related {
+		out.Related = append(out.Related, jsonRelated{r.Message, locationOf(r.Location)})
+	}
+	for _, x := range f.Fixes {
+		fix := jsonFix{Title: x.Title, Safety: x.Safety, Ops: make([]jsonOp, 0, len(x.Ops)), Edits: []jsonEdit{}}
+		for _, op := range x.Ops {
+			j := jsonOp{Op: op.Kind, Path: op.Path.Pointer()}
+			if op.Kind != lint.Remove {
+				j.Value = &op.Value
+			}
+			fix.Ops = append(fix.Ops, j)
+		}
+		if x.Create != nil {
+			fix.Create = &jsonCreate{x.Create.Object, x.Create.AfterFile}
+		}
+		out.Fixes = append(out.Fixes, fix)
+	}
+	return out
+}
+
+func objectOf(k object.Key) *jsonObject {
+	if k.Kind == "" {
+		return nil
+	}
+	return &jsonObject{k.Kind, k.Namespace, k.Name}
+}
+
+func locationOf(l object.Location) jsonLocation {
+	start, end := l.Range.Start, l.Range.End
+	return jsonLocation{l.File, start.Line, start.Col, end.Line, end.Col, l.Exact}
+}
+
+func statsOf(v *view) jsonStats {
+	files := v.Stats.Files
+	out := jsonStats{
+		Files:     jsonFiles{files[object.Linted], files[object.Other], files[object.Template], files[object.Broken]},
+		Documents: v.Stats.Documents,
+		Objects:   v.Stats.Objects,
+		Judged:    v.Stats.Judged,
+		Findings:  jsonSeverities{v.Count(lint.Error), v.Count(lint.Warning), v.Count(lint.Info)},
+		ByRule:    map[string]int{},
+	}
+	for _, f := range v.Findings {
+		out.ByRule[f.Rule.ID]++
+	}
+	return out
+}

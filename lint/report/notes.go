@@ -1,0 +1,110 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Notes writes what a person should know beside the findings, one line each; it is meant for standard error, whatever the
+// format of the report. It tells problems and what was not judged as a whole (templates first of all), and with
+// Options.Verbose also which rules did not run and why, and the mesh scopes.
+func Notes(w io.Writer, r *lint.Report, opt Options) error {
+	bw := bufio.NewWriter(w)
+	v := newView(r, opt)
+	var told map[spot]bool
+	if opt.SkipTold {
+		told = v.told()
+	}
+	for _, p := range v.Problems {
+		if !told[spotOf(p.Location)] {
+			fmt.Fprintf(bw, "%s: problem: %s\n", place(p.Location), clean(p.Message))
+		}
+	}
+	if !opt.Quiet {
+		for _, s := range v.Skipped {
+			if s.Rule == "" {
+				fmt.Fprintf(bw, "%s: notice: %s\n", place(noticePlace(r, s)), clean(s.Reason))
+			}
+		}
+	}
+	if opt.Verbose {
+		writeRuleSkips(bw, v.Skipped)
+		for _, s := range v.Scopes {
+			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
+		}
+	}
+	if err := bw.Flush(); err != nil {
+		return fmt.Errorf("write notes: %w", err)
+	}
+	return nil
+}
+
+// spot is where a location begins.
+type spot struct {
+	file  string
+	start object.Pos
+}
+
+func spotOf(l object.Location) spot { return spot{l.File, l.Range.Start} }
+
+// told is where findings without an object are. A problem at such a place is the fault that the finding is about.
+func (v *view) told() map[spot]bool {
+	out := map[spot]bool{}
+	for _, f := range v.Findings {
+		if f.Object.Kind == "" {
+			out[spotOf(f.Location)] = true
+		}
+	}
+	return out
+}
+
+// noticePlace is where a notice about a file points; a template's own says on which line it is one.
+func noticePlace(r *lint.Report, s lint.Skip) object.Location {
+	if f := r.Sources[s.File]; f != nil && f.Template != nil && f.Template.Message == s.Reason {
+		return f.Template.Location
+	}
+	return object.Location{File: s.File}
+}
+
+func scopeName(s lint.Scope) string {
+	if s.Name == "" {
+		return "(all files)"
+	}
+	return clean(s.Name)
+}
+
+// writeRuleSkips tells which rules did not judge how many objects, by reason.
+func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
+	type cause struct{ rule, reason string }
+	objects := map[cause]int{}
+	for _, s := range skips {
+		if s.Rule == "" {
+			continue
+		}
+		n := 0
+		if s.Object.Kind != "" {
+			n = 1
+		}
+		objects[cause{s.Rule, s.Reason}] += n
+	}
+	causes := make([]cause, 0, len(objects))
+	for c := range objects {
+		causes = append(causes, c)
+	}
+	slices.SortFunc(causes, func(a, b cause) int {
+		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.reason, b.reason))
+	})
+	for _, c := range causes {
+		what := "was not run"
+		if n := objects[c]; n > 0 {
+			what = "passed over " + count(n, "object")
+		}
+		fmt.Fprintf(w, "rule %s %s: %s\n", clean(c.rule), what, clean(c.reason))
+	}
+}

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/fatih/color"
+
+	"github.com/meshvet/meshvet/lint"
+)
+
+// proseCells is the width to which effects and help are wrapped.
+const proseCells = 100
+
+// pens colour words. Each writer has its own, since whether there is colour differs between outputs of one run.
+type pens struct {
+	severity map[lint.Severity]*color.Color
+	rule     *color.Color
+	faint    *color.Color
+}
+
+func newPens(on bool) pens {
+	pen := func(a ...color.Attribute) *color.Color {
+		c := color.New(a...)
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c
+	}
+	return pens{
+		severity: map[lint.Severity]*color.Color{
+			lint.Error:   pen(color.FgRed, color.Bold),
+			lint.Warning: pen(color.FgYellow, color.Bold),
+			lint.Info:    pen(color.FgBlue, color.Bold),
+		},
+		rule:  pen(color.FgCyan),
+		faint: pen(color.Faint),
+	}
+}
+
+func (p pens) of(s lint.Severity, text string) string {
+	if c := p.severity[s]; c != nil {
+		return c.Sprint(text)
+	}
+	return text
+}
+
+// writeText writes findings for people: each with the line that it points into, what it leads to, and what to do.
+func writeText(w *bufio.Writer, v *view) error {
+	t := textWriter{view: v, pens: newPens(v.opt.Color), excerpter: excerpter{sources: v.Sources}}
+	for i := range v.Findings {
+		t.finding(&v.Findings[i])
+		t.buf.WriteByte('\n')
+		w.Write(t.buf.Bytes())
+		t.buf.Reset()
+	}
+	if !v.opt.Quiet {
+		fmt.Fprintln(w, summary(v))
+	}
+	return nil
+}
+
+// writeCompact writes one line for each finding and nothing else.
+func writeCompact(w *bufio.Writer, v *view) error {
+	pens := newPens(v.opt.Color)
+	for i := range v.Findings {
+		fmt.Fprintln(w, headline(&v.Findings[i], pens))
+	}
+	return nil
+}
+
+// headline is what both formats say first: file:line:col: severity: message [ID name].
+func headline(f *lint.Finding, p pens) string {
+	rule := clean(f.Rule.ID + " " + f.Rule.Name)
+	return place(f.Location) + ": " + p.of(f.Severity, f.Severity.String()) + ": " + clean(f.Message) + " " + p.rule.Sprint("["+rule+"]")
+}
+
+type textWriter struct {
+	*view
+	pens
+	excerpter excerpter
+	buf       bytes.Buffer
+}
+
+func (t *textWriter) finding(f *lint.Finding) {
+	fmt.Fprintln(&t.buf, headline(f, t.pens))
+	x, found := excerpt{}, false
+	if !t.opt.NoExcerpt {
+		x, found = t.excerpter.at(f.Location)
+	}
+	number := "   "
+	if found {
+		number = fmt.Sprintf("%3d", f.Location.Range.Start.Line)
+	}
+	indent := strings.Repeat(" ", len(number)+1)
+	missing := !f.Location.Exact && f.Location.Range.Start.IsValid() && len(f.Path) > 0
+
+	if where := whereabouts(f); where != "" {
+		if missing && !found {
+			where += " (the field is missing; the place is its parent's)"
+		}
+		fmt.Fprintf(&t.buf, "%sin %s\n", indent, where)
+	}
+	if found {
+		gutter := t.faint.Sprint("|")
+		fmt.Fprintf(&t.buf, "%s %s\n", t.faint.Sprint(number), strings.TrimRight(gutter+" "+x.line, " "))
+		caret := t.of(f.Severity, "^"+strings.Repeat("~", x.width-1))
+		if missing {
+			caret += " the field is missing; this is its parent"
+		}
+		fmt.Fprintf(&t.buf, "%s%s %s%s\n", indent, gutter, strings.Repeat(" ", x.pad), caret)
+	}
+	t.prose(indent, "effect", f.Effect)
+	for _, r := range f.Related {
+		fmt.Fprintf(&t.buf, "%s%s: %s\n", indent, place(r.Location), clean(r.Message))
+	}
+	t.prose(indent, "help", help(f))
+}
+
+// whereabouts names the object and the field, which the excerpt seldom shows.
+func whereabouts(f *lint.Finding) string {
+	if f.Object.Kind == "" {
+		return ""
+	}
+	where := f.Object.String()
+	if len(f.Path) > 0 {
+		where += ", field " + f.Path.String()
+	}
+	return clean(where)
+}
+
+// help says what to do about a finding: its first fix, or else what the rule says in general.
+func help(f *lint.Finding) string {
+	more := "see meshvet explain " + f.Rule.ID
+	if len(f.Fixes) == 0 {
+		if f.Rule.Remedy == "" {
+			return more
+		}
+		return sentence(f.Rule.Remedy) + " More: meshvet explain " + f.Rule.ID
+	}
+	fix := f.Fixes[0]
+	var kind string
+	switch fix.Safety {
+	case lint.Safe:
+		kind = "safe fix"
+	case lint.Unsafe:
+		kind = "unsafe fix, which makes a choice for you"
+	default:
+		kind = "suggestion"
+	}
+	if n := len(f.Fixes); n > 1 {
+		kind += fmt.Sprintf("; the first of %d", n)
+	}
+	return fmt.Sprintf("%s (%s; %s)", fix.Title, kind, more)
+}
+
+// sentence ends text with a full stop, unless it ends a sentence already.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") {
+		return text
+	}
+	return text + "."
+}
+
+// prose writes a labelled text over as many lines as it takes.
+func (t *textWriter) prose(indent, label, text string) {
+	lead := indent + label + ": "
+	for i, line := range wrap(clean(text), proseCells-len(lead)) {
+		if i == 1 {
+			lead = strings.Repeat(" ", len(lead))
+		}
+		fmt.Fprintf(&t.buf, "%s%s\n", lead, line)
+	}
+}
+
+// wrap cuts text into lines between words. No line but the first begins with two colons, which a runner of GitHub Actions
+// takes for a command even after blanks.
+func wrap(text string, width int) []string {
+	var lines []string
+	var line strings.Builder
+	used := 0
+	for _, word := range strings.Fields(text) {
+		n := cells.StringWidth(word)
+		if line.Len() > 0 && used+1+n > width && !strings.HasPrefix(word, "::") {
+			lines = append(lines, line.String())
+			line.Reset()
+			used = 0
+		}
+		if line.Len() > 0 {
+			line.WriteByte(' ')
+			used++
+		}
+		line.WriteString(word)
+		used += n
+	}
+	if line.Len() > 0 {
+		lines = append(lines, line.String())
+	}
+	return lines
+}
+
+// summary says how many findings there are and what was looked at.
+func summary(v *view) string {
+	var b strings.Builder
+	if len(v.Findings) == 0 {
+		b.WriteString("no findings")
+	} else {
+		var parts []string
+		for _, s := range severities {
+			switch n := v.Count(s); {
+			case n == 0:
+			case s == lint.Info:
+				parts = append(parts, fmt.Sprintf("%d info", n))
+			default:
+				parts = append(parts, count(n, s.String()))
+			}
+		}
+		files := map[string]bool{}
+		for _, f := range v.Findings {
+			files[f.Location.File] = true
+		}
+		fmt.Fprintf(&b, "%s: %s in %s", count(len(v.Findings), "finding"), strings.Join(parts, ", "), count(len(files), "file"))
+	}
+	if v.hidden > 0 {
+		fmt.Fprintf(&b, " (%d below %s not shown)", v.hidden, v.opt.MinSeverity)
+	}
+	fmt.Fprintf(&b, "; %s judged", count(v.Stats.Judged, "object"))
+	if n := len(v.Problems); n > 0 {
+		fmt.Fprintf(&b, "; %s", count(n, "problem"))
+	}
+	return b.String()
+}

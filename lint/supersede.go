@@ -1,0 +1,103 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// dropSuperseded removes the findings whose cause another finding already names, as the rules' Supersedes say.
+func dropSuperseded(findings []Finding) []Finding {
+	// Only findings near each other can supersede, so they are looked up by object and by host.
+	type near struct{ key any }
+	by := map[near][]int{}
+	for i := range findings {
+		f := &findings[i]
+		by[near{f.Object}] = append(by[near{f.Object}], i)
+		for _, o := range f.Subject.Objects {
+			if o != f.Object {
+				by[near{o}] = append(by[near{o}], i)
+			}
+		}
+		for _, h := range f.Subject.Hosts {
+			by[near{h}] = append(by[near{h}], i)
+		}
+	}
+	covered := map[int][]uint32{} // ports of a finding that stronger ones account for
+	dropped := map[int]bool{}
+	for i := range findings {
+		strong := &findings[i]
+		for _, s := range strong.Rule.Supersedes {
+			keys := []near{{strong.Object}}
+			if s.Scope == ScopePort || s.Scope == ScopeObject {
+				for _, o := range strong.Subject.Objects {
+					keys = append(keys, near{o})
+				}
+				for _, h := range strong.Subject.Hosts {
+					keys = append(keys, near{h})
+				}
+			}
+			for _, k := range keys {
+				for _, j := range by[k] {
+					weak := &findings[j]
+					if weak.Rule.ID != s.Rule || j == i {
+						continue
+					}
+					switch s.Scope {
+					case ScopeObject:
+						dropped[j] = true
+					case ScopePort:
+						covered[j] = append(covered[j], strong.Subject.Ports...)
+						dropped[j] = dropped[j] || allIn(weak.Subject.Ports, covered[j])
+					case ScopeBlock:
+						dropped[j] = dropped[j] || weak.Object == strong.Object && policyBlock(weak.Path).Equal(policyBlock(strong.Path))
+					default:
+						dropped[j] = dropped[j] || weak.Object == strong.Object && weak.Path.HasPrefix(strong.Path)
+					}
+				}
+			}
+		}
+	}
+	for i := range findings {
+		weak := &findings[i]
+		if !weak.Rule.Yields {
+			continue
+		}
+		for _, j := range by[near{weak.Object}] {
+			if strong := &findings[j]; !strong.Rule.Yields && strong.Path.Equal(weak.Path) && len(strong.Path) > 0 {
+				dropped[i] = true
+			}
+		}
+	}
+	if len(dropped) == 0 {
+		return findings
+	}
+	out := findings[:0]
+	for i := range findings {
+		if !dropped[i] {
+			out = append(out, findings[i])
+		}
+	}
+	return out
+}
+
+// allIn says whether every port that a finding is about is accounted for; one about no port in particular is not.
+func allIn(ports, covered []uint32) bool {
+	if len(ports) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(ports, func(p uint32) bool { return !slices.Contains(covered, p) })
+}
+
+// policyBlocks are the blocks of a traffic policy that Istio inherits or replaces as a whole.
+var policyBlocks = []string{"connectionPool", "loadBalancer", "outlierDetection", "tls", "tunnel", "proxyProtocol", "retryBudget"}
+
+// policyBlock cuts a path down to the block of the traffic policy that it lies in; a path elsewhere stays as it is.
+func policyBlock(p object.Path) object.Path {
+	for i, e := range p {
+		if s, ok := e.(string); ok && slices.Contains(policyBlocks, s) {
+			return p[:i+1]
+		}
+	}
+	return p
+}

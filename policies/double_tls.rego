@@ -1,0 +1,158 @@
+# METADATA
+# title: Envoy starts TLS on a port whose clients bring their own
+# description: |-
+#   TLS of mode SIMPLE or MUTUAL that reaches a port of protocol TLS or HTTPS.
+#
+#   On such a port Envoy does not read the traffic: it looks at the SNI of the client's handshake and passes the bytes on. TLS that
+#   the DestinationRule starts is a second handshake around the first, and unless the rule gives `sni` and `subjectAltNames` the
+#   outer one has no SNI and checks no name, since Envoy's auto_sni and auto_san_validation only work where it reads requests. The
+#   server answers the inner handshake as if it were a request; clients report "wrong version number".
+#
+#   An `http` route of a VirtualService or HTTPRoute that sends the host's plain HTTP requests to the port is the older way to
+#   write TLS origination. On that path there is one TLS only, so the finding is then no more than a note.
+# related_resources:
+# - https://istio.io/latest/docs/tasks/traffic-management/egress/egress-tls-origination/
+# - https://istio.io/latest/docs/ops/common-problems/network-issues/#double-tls
+# custom:
+#   id: DR234
+#   category: tls
+#   severity: error
+#   presets: [recommended, strict]
+#   kinds: [DestinationRule]
+#   when:
+#   - all:
+#     - {path: spec.trafficPolicy.tls.mode, values: [SIMPLE, MUTUAL]}
+#   - all:
+#     - {path: "spec.trafficPolicy.portLevelSettings[*].tls.mode", values: [SIMPLE, MUTUAL]}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.tls.mode", values: [SIMPLE, MUTUAL]}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].tls.mode", values: [SIMPLE, MUTUAL]}
+#   remedy: |-
+#     If clients speak TLS, drop `tls` from the rule. If Envoy is to start TLS, let clients speak HTTP: declare a port of protocol
+#     HTTP in the ServiceEntry, such as `number: 80` with `targetPort: 443`.
+#   fix: unsafe
+#   proof: {kind: changes, text: "without tls the cluster has no transport_socket; the listener's filter chain is tcp_proxy by SNI both ways"}
+#   observe:
+#     stats: [ssl.handshake, ssl.connection_error, upstream_cx_destroy_remote]
+#     configDump: "istioctl proxy-config listener POD --port PORT -o json shows envoy.filters.network.tcp_proxy with serverNames, and the cluster has a transportSocket of type tls"
+package meshvet.double_tls
+
+import data.meshvet.lib.result
+import rego.v1
+
+blocks := [b |
+	some b in mesh.blocks("tls")
+	b.value.mode in {"SIMPLE", "MUTUAL"}
+	not b.shadowed
+]
+
+encrypted(b) := [p | some p in b.ports; p.tls; p.target.kind == "ServiceEntry"; not p.in_cluster_name]
+
+# Ports to which no http route sends requests: what arrives there is the client's TLS.
+twice(b) := [p | some p in encrypted(b); not p.cleartext]
+
+once(b) := [p | some p in encrypted(b); p.cleartext]
+
+first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
+
+more(0) := ""
+
+more(n) := sprintf(" (and %d more)", [n]) if n > 0
+
+missing(tls) := [what |
+	some name, what in {"sni": "SNI", "subjectAltNames": "check of the server's name"}
+	count(object.get(tls, name, "")) == 0
+]
+
+outer(tls) := "" if count(missing(tls)) == 0
+
+outer(tls) := sprintf(", without %s in the outer one", [concat(" and ", sort(missing(tls)))]) if count(missing(tls)) > 0
+
+# Sidecars load no credential without a workloadSelector, and then start no TLS at all.
+gateways_only(tls) if {
+	name := object.get(tls, "credentialName", "")
+	name != ""
+	not startswith(name, "configmap://")
+	not object.get(input.object.spec, "workloadSelector", null)
+}
+
+who(tls) := "Envoy of a gateway" if gateways_only(tls)
+
+who(tls) := "Envoy" if not gateways_only(tls)
+
+# What stays right for other ports of the block is not to be taken away with it.
+curable(b) if count(b.ports) == count(twice(b))
+
+outer_tls := object.get(object.get(input.object.spec, "trafficPolicy", {}), "tls", null)
+
+# An inner level without tls would take the destination level's, and an entry needs at least one block.
+cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe", [{"op": "remove", "path": b.at}]) if {
+	b.level == "destination"
+	b.alone
+} else := result.fix("drop tls, since clients bring their own", "unsafe", [{"op": "remove", "path": b.path}]) if {
+	not b.alone
+	inherits_nothing(b)
+} else := result.set("start no TLS here, since clients bring their own", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
+
+inherits_nothing(b) if b.level != "subset"
+
+inherits_nothing(b) if not outer_tls
+
+cures(b) := [cure(b) | curable(b)]
+
+subject(ports) := {
+	"hosts": [h | some h in {p.host | some p in ports}],
+	"ports": [n | some n in {p.number | some p in ports}],
+}
+
+declared(ports) := [result.also_in(ports[0].target, array.concat(ports[0].path, ["protocol"]), sprintf("protocol %s is declared here", [ports[0].protocol]))]
+
+findings contains result.with_more(
+	result.at(
+		array.concat(b.path, ["mode"]),
+		sprintf("tls mode %s reaches %s, a port of protocol %s, whose clients bring their own TLS", [b.value.mode, first(ports), ports[0].protocol]),
+	),
+	{
+		"effect": sprintf(
+			"%s passes the client's TLS through tcp_proxy and wraps it in a second handshake (transport_socket)%s; the server does not expect TLS inside TLS, so calls fail",
+			[who(b.value), outer(b.value)],
+		),
+		"related": declared(ports),
+		"fixes": cures(b),
+		"subject": subject(ports),
+	},
+) if {
+	some b in blocks
+	ports := twice(b)
+	count(ports) > 0
+}
+
+findings contains result.with_more(
+	result.at(
+		array.concat(b.path, ["mode"]),
+		sprintf("tls mode %s suits the requests that %s %s sends to %s, but the port is of protocol %s", [b.value.mode, route.kind, route.name, first(ports), ports[0].protocol]),
+	),
+	{
+		"severity": "info",
+		"effect": "Envoy starts the only TLS on the routed path; a client that speaks TLS to the port itself would be encrypted twice",
+		"related": array.concat(
+			declared(ports),
+			[result.also_in({"kind": route.kind, "namespace": route.namespace, "name": route.name}, route.path, "plain HTTP is routed to the port here")],
+		),
+		"subject": subject(ports),
+	},
+) if {
+	some b in blocks
+	count(twice(b)) == 0
+	ports := once(b)
+	count(ports) > 0
+	route := mesh.cleartext_routes(ports[0].host, ports[0].number)[0]
+}
+
+findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {
+	some b in blocks
+	not b.known
+	reach := mesh.reach()
+	not reach.in_cluster
+}

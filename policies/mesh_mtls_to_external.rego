@@ -1,0 +1,113 @@
+# METADATA
+# title: The mesh's mutual TLS is used towards a host outside the mesh
+# description: |-
+#   TLS of mode ISTIO_MUTUAL that reaches a host of a ServiceEntry whose location is MESH_EXTERNAL or left out, be it through the
+#   host's own name or through a wildcard such as `*`.
+#
+#   ISTIO_MUTUAL presents the workload's mesh certificate, asks for ALPN istio-peer-exchange, sends the cluster's name
+#   (outbound_.443_._.HOST) as SNI and trusts nothing but the mesh's own CA. A server outside the mesh has no certificate of that
+#   CA, so no connection comes about.
+#
+#   A mesh-wide rule for `*.local` takes in the services of the mesh only, and is fine. So is a host for which a more specific rule
+#   sets another mode. A ServiceEntry whose workloadSelector picks workloads of the mesh is not judged.
+# related_resources:
+# - https://istio.io/latest/docs/reference/config/networking/destination-rule/#ClientTLSSettings-TLSmode
+# custom:
+#   id: DR235
+#   category: tls
+#   severity: error
+#   presets: [recommended, strict]
+#   kinds: [DestinationRule]
+#   when:
+#   - all:
+#     - {path: spec.trafficPolicy.tls.mode, values: [ISTIO_MUTUAL]}
+#   - all:
+#     - {path: "spec.trafficPolicy.portLevelSettings[*].tls.mode", values: [ISTIO_MUTUAL]}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.tls.mode", values: [ISTIO_MUTUAL]}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].tls.mode", values: [ISTIO_MUTUAL]}
+#   remedy: |-
+#     Write SIMPLE, or MUTUAL with a certificate that the server knows; on a port of protocol TLS leave tls out. A mesh-wide rule
+#     should have the host `*.local`. Leave tls out for services of the mesh too: Istio uses mutual TLS between them by itself.
+#   fix: unsafe
+#   proof: {kind: changes, text: "the cluster's transport_socket has the SDS secrets default and ROOTCA, ALPN istio-peer-exchange and SNI outbound_.PORT_._.HOST"}
+#   observe:
+#     stats: [ssl.fail_verify_error, ssl.connection_error, upstream_cx_connect_fail]
+#     flags: [UF]
+#     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows ROOTCA and sni outbound_.PORT_._.HOST in transportSocket"
+package meshvet.mesh_mtls_to_external
+
+import data.meshvet.lib.result
+import rego.v1
+
+blocks := [b |
+	some b in mesh.blocks("tls")
+	b.value.mode == "ISTIO_MUTUAL"
+	not b.shadowed
+]
+
+outside(b) := [p |
+	some p in b.ports
+	p.external
+	not p.selector
+	not p.in_cluster_name
+	p.family != "none"
+]
+
+first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
+
+more(0) := ""
+
+more(n) := sprintf(" (and %d more)", [n]) if n > 0
+
+# The name by which Istio addresses a cluster from proxy to proxy, unless the rule gives another.
+sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_.%s_.%s", [port.number, b.subset, port.host])) if b.subset != ""
+
+sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_._.%s", [port.number, port.host])) if b.subset == ""
+
+all_read(ports) if {
+	every p in ports {
+		p.family == "L7"
+	}
+}
+
+mesh_wide := "*.local" if endswith(mesh.settings().cluster_domain, ".local")
+
+mesh_wide := sprintf("*.%s", [mesh.settings().cluster_domain]) if not endswith(mesh.settings().cluster_domain, ".local")
+
+cure(b, ports) := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
+	input.object.spec.host == "*"
+} else := result.set("verify the server as any other client does", "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]) if {
+	all_read(ports)
+} else := result.set("start no TLS here", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
+
+findings contains result.with_more(
+	result.at(
+		array.concat(b.path, ["mode"]),
+		sprintf("tls mode ISTIO_MUTUAL reaches %s, which is outside the mesh", [first(ports)]),
+	),
+	{
+		"effect": sprintf(
+			"Envoy presents the workload's mesh certificate, sends SNI %s and trusts only the mesh's CA (ROOTCA), so the handshake with the server fails",
+			[sni(b, ports[0])],
+		),
+		"related": [result.also_in(ports[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
+		"fixes": [cure(b, ports)],
+		"subject": {
+			"hosts": [h | some h in {p.host | some p in ports}],
+			"ports": [n | some n in {p.number | some p in ports}],
+		},
+	},
+) if {
+	some b in blocks
+	ports := outside(b)
+	count(ports) > 0
+}
+
+findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {
+	some b in blocks
+	not b.known
+	reach := mesh.reach()
+	not reach.in_cluster
+}

@@ -1,0 +1,9 @@
+// Package policies holds the rules that are written in Rego. It only embeds them; lint/policy makes rules of them.
+package policies
+
+import "embed"
+
+// FS holds each policy at the top and what they share below lib.
+//
+//go:embed *.rego lib/*.rego
+var FS embed.FS

@@ -1,0 +1,100 @@
+# METADATA
+# title: A port entry discards what the destination level sets
+# description: |-
+#   A `portLevelSettings` entry through which a value of the destination level is lost: the destination level sets a field, the
+#   entry does not, and what is in effect on the port differs because of the entry.
+#
+#   An entry does not add to the destination level, it replaces it. `connectionPool`, `loadBalancer`, `outlierDetection` and `tls`
+#   of the destination level are all dropped for the port, whichever of them the entry sets; `proxyProtocol` and `retryBudget` go
+#   too, and an entry cannot even restate those. What falls away is filled from the mesh's defaultTrafficPolicy where there is one,
+#   else with Istio's defaults: 4294967295 for every circuit breaker, 10s for connectTimeout, no outlier detection, LEAST_REQUEST,
+#   and plaintext.
+#
+#   Values that the reset does not change are not reported, nor are idleTimeout and maxConnectionDuration on TLS and TCP ports:
+#   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`.
+# related_resources:
+# - https://istio.io/latest/docs/reference/config/networking/destination-rule/#TrafficPolicy-PortTrafficPolicy
+# custom:
+#   id: DR202
+#   category: traffic-policy
+#   severity: warning
+#   presets: [recommended, strict]
+#   kinds: [DestinationRule]
+#   when:
+#   - all:
+#     - {path: "spec.trafficPolicy.portLevelSettings[*].port.number"}
+#   supersedes:
+#   - {rule: DR203, scope: port}
+#   - {rule: DR204, scope: port}
+#   - {rule: DR219, scope: port}
+#   remedy: |-
+#     Restate in the entry every value that should hold on the port too. If the port needs proxyProtocol or retryBudget, drop the
+#     entry, or give the port a ServiceEntry and DestinationRule of its own.
+#   fix: safe
+#   proof: {kind: changes, text: "the cluster of the port has the destination level's value without the entry and the default with it"}
+#   observe:
+#     stats: [upstream_cx_overflow, upstream_rq_pending_overflow, outlier_detection.ejections_active]
+#     configDump: "istioctl proxy-config cluster POD --fqdn HOST --port PORT -o json shows circuitBreakers with 4294967295, connectTimeout 10s, no outlierDetection or no transportSocket"
+package meshvet.port_level_resets
+
+import data.meshvet.lib.result
+import rego.v1
+
+policy := input.object.spec.trafficPolicy
+
+# Losing one of these is more than a limit lost.
+grave_blocks := {"proxyProtocol", "retryBudget"}
+
+grave(loss) if loss.block in grave_blocks
+
+grave(loss) if {
+	loss.block == "tls"
+	loss.from != "plaintext"
+}
+
+told(loss) := sprintf("%s %s (line %d) becomes %s", [loss.field, loss.from, loss.line, loss.to])
+
+severity(losses) := "error" if {
+	some loss in losses
+	grave(loss)
+} else := "warning"
+
+restated(losses) := [{"path": l.into, "value": l.value} | some l in losses; l.restatable; l.block != "tls"]
+
+encrypted(losses) := [{"path": l.into, "value": l.value} | some l in losses; l.block == "tls"]
+
+unstatable(losses) := [l.block | some l in losses; not l.restatable]
+
+copies(losses) := [result.set("restate the lost values in the entry", "safe", restated(losses)) | count(restated(losses)) > 0]
+
+tls_copies(losses) := [result.set("restate tls in the entry", "unsafe", encrypted(losses)) | count(encrypted(losses)) > 0]
+
+note(losses) := "" if count(unstatable(losses)) == 0
+
+note(losses) := sprintf("; a port entry cannot restate %s", [concat(" and ", unstatable(losses))]) if count(unstatable(losses)) > 0
+
+names(losses) := concat(", ", [l.envoy | some l in losses])
+
+findings contains result.with_more(
+	result.at(
+		["spec", "trafficPolicy", "portLevelSettings", i],
+		sprintf("the entry for port %d discards %s", [entry.port.number, concat("; ", [told(l) | some l in losses])]),
+	),
+	{
+		"severity": severity(losses),
+		"effect": sprintf(
+			"Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for %s%s",
+			[names(losses), note(losses)],
+		),
+		"related": [result.also(l.path, sprintf("%s is set here", [l.field])) | some l in losses],
+		"fixes": array.concat(copies(losses), tls_copies(losses)),
+		"subject": {
+			"hosts": [h | some h in {p.host | some l in losses; some p in l.ports; p.host != ""}],
+			"ports": [entry.port.number],
+		},
+	},
+) if {
+	some i, entry in policy.portLevelSettings
+	losses := mesh.port_losses(i)
+	count(losses) > 0
+}

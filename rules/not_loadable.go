@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+var notLoadable = register(lint.Rule{
+	Meta: lint.Meta{
+		ID:       "MV903",
+		Name:     "not-loadable",
+		Title:    "A document that cannot be read",
+		Category: lint.CategoryInput,
+		Severity: lint.Error,
+		Presets:  []string{"recommended", "strict"},
+		Kinds:    []object.Kind{object.ServiceEntry, object.DestinationRule},
+		View:     lint.ViewFiles,
+		Summary: "A document that names a ServiceEntry or DestinationRule and cannot be read: a syntax error, a key that is set twice, aliases that " +
+			"multiply the document, or a size, depth or length beyond the limits.",
+		Why: "Nothing can be said of such a document, so the run fails with exit code 2 even if nothing else is wrong; the other documents of the " +
+			"file are judged all the same. Kubernetes' reader refuses most of these too, but of a key that is set twice kubectl keeps the last " +
+			"value without a word.",
+		Remedy:         "Correct the syntax at the place that the message names. A file with template syntax is no fault: render it first.",
+		Proof:          lint.Proof{Kind: "input", Text: "the YAML reader that kubectl uses refuses the document, or a limit of meshvet's is exceeded"},
+		Unsuppressible: true,
+		References:     []string{"https://yaml.org/spec/1.2.2/"},
+	},
+	CheckFile: func(p *lint.FilePass) error {
+		for _, problem := range p.File.Problems {
+			effect := "none of this document was judged, so the run fails with exit code 2"
+			if problem.Kind == object.Unreadable {
+				effect = "none of this file was judged, so the run fails with exit code 2"
+			}
+			p.Report(problem.Location, problem.Message, effect)
+		}
+		return nil
+	},
+})

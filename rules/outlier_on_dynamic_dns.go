@@ -1,0 +1,193 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+var outlierOnDynamicDNS = register(lint.Rule{
+	Meta: lint.Meta{
+		ID:       "DR208",
+		Name:     "outlier-on-dynamic-dns",
+		Title:    "Outlier detection on a DYNAMIC_DNS host makes Istio panic",
+		Category: lint.CategoryPool,
+		Severity: lint.Error,
+		Presets:  []string{"recommended", "strict"},
+		Kinds:    []object.Kind{object.DestinationRule, object.ServiceEntry},
+		When: append(slices.Clone(whereOutlierDetection), lint.Gate{
+			Kind: object.ServiceEntry, All: []lint.Condition{{Path: "spec.resolution", Values: []any{"DYNAMIC_DNS"}}},
+		}),
+		Summary: "outlierDetection that is in effect on a port of a ServiceEntry of resolution DYNAMIC_DNS, be it written in a " +
+			"DestinationRule or in meshConfig.defaultTrafficPolicy.",
+		Why: "For such a host Istio compiles a dynamic_forward_proxy cluster, to which addresses are not known and from which none can be " +
+			"ejected. Istio's generator (1.31 release candidate) does not expect outlierDetection there: it dereferences a nil pointer in " +
+			"applyOutlierDetection and panics, so that the proxies that see the host get no configuration. This was seen in Istio's generator " +
+			"used as a library; a real istiod, which may crash, was not tried.\n\n" +
+			"In a subset, or in an entry for a port that the host lacks, the block is only ignored, which is a warning.",
+		Remedy: "Drop outlierDetection for the host. If the mesh configuration sets it for all hosts, a DestinationRule cannot take it back: " +
+			"drop it there, or give the host a resolution other than DYNAMIC_DNS.",
+		Fix:   lint.Safe,
+		Proof: lint.Proof{Kind: "panics", Text: "compiling the host panics with the block and yields a dynamic_forward_proxy cluster without it"},
+		Observe: lint.Observe{
+			Stats:      []string{"pilot_xds_push_errors", "pilot_xds_pushes"},
+			ConfigDump: "istioctl proxy-status shows proxies as STALE or missing; the log of istiod has a stack trace through applyOutlierDetection",
+		},
+		References: []string{
+			"https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution",
+			"https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/http/http_proxy",
+		},
+	},
+	Check: func(p *lint.Pass) error {
+		if p.Object.Kind == object.ServiceEntry {
+			outlierFromMeshDefault(p)
+			return nil
+		}
+		outlierFromRule(p)
+		return nil
+	},
+})
+
+const outlierPanic = "Istio's generator panics on the dynamic_forward_proxy cluster (seen in the generator of Istio 1.31-rc, not tried with a real istiod), so proxies that see the host get no configuration"
+
+func outlierFromRule(p *lint.Pass) {
+	reach, inView := effective.Governed(p.Mesh, p.Object)
+	if !inView {
+		skipUnknownHost(p)
+		return
+	}
+	onlyDynamic := len(reach.Ports) > 0 && !slices.ContainsFunc(reach.Ports, func(port effective.Port) bool { return !isDynamic(port) })
+	for _, w := range effective.WrittenIn(p.Object, "outlierDetection", reach) {
+		if w.Level.Shadowed {
+			continue
+		}
+		hit := slices.DeleteFunc(slices.Clone(w.Level.Ports), func(port effective.Port) bool { return !isDynamic(port) })
+		inSubset := w.Level.Kind == effective.SubsetLevel || w.Level.Kind == effective.SubsetEntry
+		switch {
+		case len(hit) > 0 && !inSubset:
+			p.Report(w.Path,
+				fmt.Sprintf("outlierDetection is in effect on %s%s, whose resolution is DYNAMIC_DNS", portName(hit[0]), andMore(len(hit)-1)),
+				lint.Effect(outlierPanic),
+				lint.Also(hit[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
+				lint.About(subjectOf(hit)),
+				suggestAll(dropOutlier(p, w)),
+			)
+		case onlyDynamic && (inSubset || len(w.Level.Ports) == 0):
+			p.Report(w.Path,
+				fmt.Sprintf("outlierDetection is ignored: %s, whose resolution is DYNAMIC_DNS, has no %s", reach.Ports[0].Host, lacking(w.Level)),
+				lint.As(lint.Warning),
+				lint.Effect("Istio compiles no cluster that the block would apply to; on one that it does apply to, it would panic"),
+				lint.Also(reach.Ports[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
+				lint.About(subjectOf(reach.Ports)),
+				suggestAll(dropOutlier(p, w)),
+			)
+		}
+	}
+}
+
+// isDynamic says whether Istio compiles a dynamic_forward_proxy cluster for the port. It does for wildcard hosts and for the
+// protocols HTTP, HTTP2, GRPC and TLS.
+func isDynamic(port effective.Port) bool {
+	return port.Cluster == effective.DynamicDNS && port.Host.IsWildcard() && (port.Family == mesh.L7 || port.Protocol == "TLS")
+}
+
+// lacking names what a level would apply to if it were there.
+func lacking(l effective.Level) string {
+	switch {
+	case l.Subset != "":
+		return fmt.Sprintf("cluster for subset %s", l.Subset)
+	case l.Kind == effective.PortEntry:
+		return fmt.Sprintf("port %d", l.Port)
+	}
+	return "port without an entry of its own"
+}
+
+// dropOutlier takes the block away. A level that would be left empty, which Istio refuses, goes with it; where that would lay
+// open what an outer level says, the change is not safe. Nothing is proposed if the mesh's default would take the block's place.
+func dropOutlier(p *lint.Pass, w effective.Written) []lint.Fix {
+	if defaultOutlier(p.Mesh).Set() {
+		return nil
+	}
+	fix := lint.Fix{Title: "drop outlierDetection", Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Remove, Path: w.Path}}}
+	if !w.Alone {
+		return []lint.Fix{fix}
+	}
+	policy := object.Path(w.Level.Path)
+	if w.Level.Kind == effective.PortEntry || w.Level.Kind == effective.SubsetEntry {
+		outer := policy[:len(policy)-2]
+		if onlyEntry(p.Object.Lookup(outer)) {
+			policy = outer
+		} else {
+			fix.Safety = lint.Unsafe
+		}
+	}
+	fix.Title = "drop " + describe(policy) + ", which holds nothing but outlierDetection"
+	fix.Ops[0].Path = policy
+	return []lint.Fix{fix}
+}
+
+// onlyEntry says whether a traffic policy consists of one portLevelSettings entry.
+func onlyEntry(policy object.Value) bool {
+	for k, f := range policy.Fields() {
+		if k != "portLevelSettings" && f.Set() {
+			return false
+		}
+	}
+	return policy.Get("portLevelSettings").Len() == 1
+}
+
+func describe(policy object.Path) string {
+	if _, isEntry := policy[len(policy)-1].(int); isEntry {
+		return "the entry"
+	}
+	return "trafficPolicy"
+}
+
+func defaultOutlier(ix *mesh.Index) object.Value {
+	return ix.Settings().MeshConfig.At("defaultTrafficPolicy", "outlierDetection")
+}
+
+// outlierFromMeshDefault reports a host whose outlier detection nobody but the mesh configuration asks for.
+func outlierFromMeshDefault(p *lint.Pass) {
+	if !defaultOutlier(p.Mesh).Set() {
+		return
+	}
+	t := p.Mesh.Target(p.Object)
+	for _, h := range t.Hosts {
+		for _, client := range p.Mesh.ClientNamespaces(t) {
+			levels := effective.LevelsOfMerged(p.Mesh, p.Mesh.RuleFor(t, h, client, nil), "")
+			for _, port := range t.Ports {
+				hit := effective.Port{Port: port, Host: h, Target: t, Cluster: effective.ClusterTypeOf(t)}
+				block := levels.For(port.Number, effective.Without{}).Block("outlierDetection")
+				if !isDynamic(hit) || !block.Set() || block.Object != nil {
+					continue
+				}
+				p.Report(object.Path{"spec", "resolution"},
+					fmt.Sprintf("resolution is DYNAMIC_DNS, and %s gives %s outlier detection%s", defaultPolicySource(p.Mesh), portName(hit), forClients(t, client)),
+					lint.Effect(outlierPanic),
+					lint.About(subjectOf([]effective.Port{hit})),
+				)
+				return // one cause, however many ports and clients
+			}
+		}
+	}
+}
+
+func defaultPolicySource(ix *mesh.Index) string {
+	const field = "meshConfig.defaultTrafficPolicy.outlierDetection"
+	if source := ix.Settings().MeshConfigSource; source != "" {
+		return fmt.Sprintf("%s (%s)", field, source)
+	}
+	return field
+}
+
+func forClients(t *mesh.Target, client string) string {
+	if client == t.Namespace() {
+		return ""
+	}
+	return " for clients in namespace " + client
+}

@@ -63,7 +63,7 @@ var hostMatchesNothing = register(lint.Rule{
 				Title: "write " + name, Safety: lint.Unsafe, Ops: []lint.Op{{Kind: lint.Replace, Path: at, Value: name}},
 			}))
 		}
-		p.Report(at, fmt.Sprintf("no ServiceEntry or Service has the host %s", r.Host), extras...)
+		p.Report(at, fmt.Sprintf("no ServiceEntry or Service has the host %q", r.Host), extras...)
 		return nil
 	},
 })

@@ -116,7 +116,7 @@ func dropOutlier(p *lint.Pass, w effective.Written) []lint.Fix {
 	if !w.Alone {
 		return []lint.Fix{fix}
 	}
-	policy := object.Path(w.Level.Path)
+	policy := w.Level.Path
 	if w.Level.Kind == effective.PortEntry || w.Level.Kind == effective.SubsetEntry {
 		outer := policy[:len(policy)-2]
 		if onlyEntry(p.Object.Lookup(outer)) {

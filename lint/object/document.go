@@ -11,32 +11,37 @@ type Document struct {
 	o Object
 }
 
-// ParseDocument reads a text of exactly one document; an empty text gives a Document whose root is absent.
+// ParseDocument reads a text of exactly one document; an empty text gives a Document whose root is absent. The Problem says
+// why the text cannot be read, nil if it can.
 func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem) {
-	f := &File{Name: name, text: strings.TrimPrefix(string(data), "\ufeff"), bom: strings.HasPrefix(string(data), "\ufeff")}
-	d := &Document{Object{file: f}}
 	limits = limits.WithDefaults()
-	if len(data) > limits.DocumentBytes {
+	text, hasBOM := strings.CutPrefix(string(data), bom)
+	f := &File{Name: name, text: text, bom: hasBOM}
+	d := &Document{Object{file: f}}
+	if len(text) > limits.DocumentBytes {
 		return d, &Problem{Bounds, fmt.Sprintf("is larger than %d MiB", limits.DocumentBytes>>20), Location{File: name}}
 	}
-	var full []piece
-	for p := range split(f.text) {
-		if !p.empty {
-			full = append(full, p)
+	var only *piece
+	for p := range split(text) {
+		switch {
+		case p.empty:
+		case only != nil:
+			return d, &Problem{Syntax, "holds more than one YAML document; keep one", f.locationAt(p.start)}
+		default:
+			only = &p
 		}
 	}
-	switch {
-	case len(full) == 0:
+	if only == nil {
 		return d, nil
-	case len(full) > 1:
-		return d, &Problem{Syntax, "holds more than one YAML document", f.locationAt(full[1].start)}
 	}
-	b := treeBuilder{limits: limits, text: f.text}
-	root, err := b.parse(full[0].start, full[0].end)
+	tree := treeBuilder{limits: limits, text: text}
+	root, err := tree.parse(only.start, only.end)
 	if err != nil {
-		de := &documentError{kind: Syntax, at: uint32(full[0].start), msg: err.Error()}
-		errors.As(err, &de)
-		return d, &Problem{de.kind, "cannot be read: " + de.msg, de.location(f)}
+		at := f.locationAt(only.start)
+		if de := (*documentError)(nil); errors.As(err, &de) {
+			at = de.location(f)
+		}
+		return d, &Problem{Syntax, "cannot be read: " + err.Error(), at}
 	}
 	d.o.root = root
 	return d, nil

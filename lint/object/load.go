@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -135,7 +136,7 @@ func Load(ctx context.Context, name string, r io.Reader, limits Limits) (*File, 
 	if err := l.load(ctx); err != nil {
 		return f, err
 	}
-	f.classify()
+	l.settle()
 	if len(f.Objects) == 0 && len(f.Problems) == 0 {
 		f.text, f.lines = "", lines{}
 	}
@@ -316,9 +317,9 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 	if kind := root.Get("kind").Str(); strings.HasSuffix(kind, "List") && depth < 2 {
 		items := root.Get("items")
 		if items.Len() > l.limits.ListItems {
-			n := items.node()
+			n := root.node()
 			l.unloadable(piece{start: int(n.start), end: int(n.end)}, l.numbered(&documentError{
-				Bounds, n.start, fmt.Sprintf("its %s holds more than %d items; split it", kind, l.limits.ListItems),
+				Bounds, items.node().start, fmt.Sprintf("its %s holds more than %d items; split it", kind, l.limits.ListItems),
 			}))
 			return
 		}
@@ -329,8 +330,8 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 		return
 	}
 	o := newObject(f, root, list)
-	if o == nil || o.Kind == ConfigMap && o.root.At("data", "mesh").Type() != String {
-		return
+	if o == nil || o.Kind == ConfigMap && !(strings.HasPrefix(o.Name, "istio") && o.root.At("data", "mesh").Exists()) {
+		return // of ConfigMaps, only one that holds mesh configuration is of interest
 	}
 	if v := templated(o); v.Exists() {
 		at := Location{File: f.Name, Range: f.rangeOf(v), Exact: true}
@@ -344,24 +345,24 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 	f.Objects = append(f.Objects, o)
 }
 
-// classify settles what the file is. A template is judged only as rendered, so its own documents are dropped even where they
-// happen to parse.
-func (f *File) classify() {
+// settle decides what the file is. A template is judged only as rendered, so its own documents are dropped even where they
+// happen to parse, and their faults with them.
+func (l *loader) settle() {
+	f := l.f
 	if f.Template != nil {
 		f.Objects = nil
+		f.Problems = slices.DeleteFunc(f.Problems, func(p Problem) bool { return p.Kind == Syntax })
+	} else if l.unreadTemplate != nil {
+		f.Unread = append(f.Unread, *l.unreadTemplate)
 	}
 	switch {
 	case len(f.Problems) > 0:
 		f.Class = Broken
 	case f.Template != nil:
 		f.Class = Template
+	case slices.ContainsFunc(f.Objects, func(o *Object) bool { return o.Kind.Judged() }):
+		f.Class = Linted
 	default:
 		f.Class = Other
-		for _, o := range f.Objects {
-			if o.Kind.Judged() {
-				f.Class = Linted
-				return
-			}
-		}
 	}
 }

@@ -23,12 +23,12 @@ type Object struct {
 	decErr error
 }
 
-// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil. list is what the
-// list around it says of its items, in case they do not say it themselves.
+// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil. Like kubectl, it
+// takes the kind of an item that has none from its list.
 func newObject(file *File, root Value, list typed) *Object {
 	kind := root.Get("kind").Str()
 	apiVersion := root.Get("apiVersion").Str()
-	if kind == "" && apiVersion == "" {
+	if kind == "" && list.kind != "" {
 		kind, apiVersion = list.kind, list.apiVersion
 	}
 	class := classify(apiVersion, kind)
@@ -43,10 +43,8 @@ func newObject(file *File, root Value, list typed) *Object {
 		file:       file,
 		root:       root,
 	}
-	if o.Name == "" {
-		if prefix := meta.Get("generateName").Str(); prefix != "" {
-			o.Name = prefix + "*"
-		}
+	if prefix := meta.Get("generateName").Str(); o.Name == "" && prefix != "" {
+		o.Name = prefix + "*"
 	}
 	return o
 }

@@ -31,6 +31,7 @@ type Engine struct {
 type activeRule struct {
 	rule     *Rule
 	gates    []compiledGate
+	levels   []compiledLevelGate
 	severity *Severity // set by the configuration
 	options  map[string]any
 }
@@ -56,11 +57,15 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
+		levels, err := compileLevelGates(r.Levels)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
+		}
 		setting := selection[r.ID]
 		if !setting.enabled {
 			continue
 		}
-		a := &activeRule{rule: r, gates: gates, severity: setting.severity, options: setting.options}
+		a := &activeRule{rule: r, gates: gates, levels: levels, severity: setting.severity, options: setting.options}
 		e.rules = append(e.rules, a)
 	}
 	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
@@ -186,6 +191,13 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 		if a.missing(ix) != "" || !passes(a.gates, o) {
 			continue
 		}
+		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		if open, err := a.open(p); err != nil {
+			v.broke(a, o, err)
+			continue
+		} else if !open {
+			continue
+		}
 		if reason := around.silences(a.rule); reason != "" {
 			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason})
 			continue
@@ -196,11 +208,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	for _, a := range run {
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
 		if err := check(a.rule, p); err != nil && ctx.Err() == nil {
-			v.problems = append(v.problems, object.Problem{
-				Kind:     RuleBroke,
-				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
-				Location: o.Locate(nil),
-			})
+			v.broke(a, o, err)
 		}
 	}
 	if o.Kind == object.DestinationRule && len(v.findings) > 0 && around.ambient() {
@@ -208,6 +216,27 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
+}
+
+func (v *visit) broke(a *activeRule, o *object.Object, err error) {
+	v.problems = append(v.problems, object.Problem{
+		Kind:     RuleBroke,
+		Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
+		Location: o.Locate(nil),
+	})
+}
+
+// open says whether the gates that look at the mesh let the pass's object through.
+func (a *activeRule) open(p *Pass) (bool, error) {
+	if len(a.levels) > 0 && !passesLevels(a.levels, p) {
+		return false, nil
+	}
+	for _, f := range a.rule.Facts {
+		if holds, err := f.holds(p); err != nil || !holds {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // surroundings answers, at most once each, what about the hosts of an object keeps rules silent.

@@ -1,10 +1,12 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -23,6 +25,85 @@ type Condition struct {
 	Absent bool
 }
 
+// LevelGate narrows a rule about traffic policies: it judges a DestinationRule only if one of its policies (destination level,
+// port entry, subset, port entry of a subset) meets all conditions, with paths below the policy, and reaches a port of the
+// kind. While the host is not in view the kind of port counts as met, so that the rule can say that it had to skip; so it does
+// for a policy that reaches no port, which may be the fault.
+type LevelGate struct {
+	All  []Condition
+	Port PortGate
+}
+
+// PortGate names kinds of ports. An empty list and a nil pointer accept all.
+type PortGate struct {
+	Family   []string // L4, L7, sniffed
+	Cluster  []string // STRICT_DNS, EDS, LOGICAL_DNS, ORIGINAL_DST, dynamic_forward_proxy
+	TLS      *bool    // clients bring their own TLS
+	External *bool    // of a ServiceEntry for something outside the mesh
+}
+
+func (g PortGate) accepts(p effective.Port) bool {
+	return (len(g.Family) == 0 || slices.Contains(g.Family, string(p.Family))) &&
+		(len(g.Cluster) == 0 || slices.Contains(g.Cluster, string(p.Cluster))) &&
+		(g.TLS == nil || *g.TLS == p.IsTLS()) &&
+		(g.External == nil || *g.External == p.External())
+}
+
+// Fact is something about an object and the mesh that costs little to know in Go, by which a rule can be gated as well.
+type Fact string
+
+// The facts.
+const (
+	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
+	PortLosses Fact = "port-losses"
+	// UnwatchedHost: a host with a list of addresses has no outlier detection because of the object.
+	UnwatchedHost Fact = "unwatched-host"
+)
+
+// holds works a fact out.
+func (f Fact) holds(p *Pass) (bool, error) {
+	switch f {
+	case PortLosses:
+		return effective.LosesAtPort(p.Mesh, p.Object, p.Reach()), nil
+	case UnwatchedHost:
+		return len(p.Unwatched()) > 0, nil
+	}
+	return false, fmt.Errorf("unknown fact %q", f)
+}
+
+type compiledLevelGate struct {
+	conditions []compiledCondition
+	port       PortGate
+}
+
+func compileLevelGates(gates []LevelGate) ([]compiledLevelGate, error) {
+	var out []compiledLevelGate
+	for _, g := range gates {
+		conditions, err := compileConditions(g.All)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, compiledLevelGate{conditions, g.Port})
+	}
+	return out, nil
+}
+
+// passesLevels says whether one of the traffic policies of the pass's object meets one of the gates.
+func passesLevels(gates []compiledLevelGate, p *Pass) bool {
+	for _, level := range p.Levels() {
+		policy := p.Object.Lookup(level.Path)
+		for _, g := range gates {
+			if slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(policy) }) {
+				continue
+			}
+			if !p.Reach().Known() || len(level.Ports) == 0 || slices.ContainsFunc(level.Ports, g.port.accepts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 type compiledGate struct {
 	kind       object.Kind
 	conditions []compiledCondition
@@ -37,18 +118,26 @@ type compiledCondition struct {
 func compileGates(gates []Gate) ([]compiledGate, error) {
 	var out []compiledGate
 	for _, g := range gates {
-		c := compiledGate{kind: g.Kind}
-		for _, cond := range g.All {
-			if cond.Path == "" {
-				return nil, fmt.Errorf("gate condition without a path")
-			}
-			c.conditions = append(c.conditions, compiledCondition{
-				steps:  strings.Split(strings.ReplaceAll(cond.Path, "[*]", ".*"), "."),
-				values: cond.Values,
-				absent: cond.Absent,
-			})
+		conditions, err := compileConditions(g.All)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, c)
+		out = append(out, compiledGate{g.Kind, conditions})
+	}
+	return out, nil
+}
+
+func compileConditions(list []Condition) ([]compiledCondition, error) {
+	var out []compiledCondition
+	for _, cond := range list {
+		if cond.Path == "" {
+			return nil, errors.New("a gate's condition has no path")
+		}
+		out = append(out, compiledCondition{
+			steps:  strings.Split(strings.ReplaceAll(cond.Path, "[*]", ".*"), "."),
+			values: cond.Values,
+			absent: cond.Absent,
+		})
 	}
 	return out, nil
 }

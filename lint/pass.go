@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/schema"
@@ -120,7 +121,45 @@ func (p *Pass) Memo(key any, f func() any) any {
 	return v
 }
 
-type schemaMemo struct{}
+type (
+	reachMemo     struct{}
+	levelsMemo    struct{}
+	unwatchedMemo struct{}
+	schemaMemo    struct{}
+)
+
+// Reach is what the DestinationRule being judged takes in; empty for other kinds.
+func (p *Pass) Reach() effective.Reach {
+	return p.Memo(reachMemo{}, func() any {
+		if r := p.Mesh.Rule(p.Object); r != nil {
+			return effective.ReachOf(p.Mesh, r)
+		}
+		return effective.Reach{}
+	}).(effective.Reach)
+}
+
+// Levels are the traffic policies that the DestinationRule being judged writes, with the ports that each reaches.
+func (p *Pass) Levels() []effective.Level {
+	return p.Memo(levelsMemo{}, func() any {
+		if p.Object.Kind != object.DestinationRule {
+			return []effective.Level(nil)
+		}
+		return effective.LevelsIn(p.Object, p.Reach())
+	}).([]effective.Level)
+}
+
+// Unwatched are the hosts that have a list of addresses and no outlier detection because of the object being judged.
+func (p *Pass) Unwatched() []effective.Unwatched {
+	return p.Memo(unwatchedMemo{}, func() any {
+		switch p.Object.Kind {
+		case object.ServiceEntry:
+			return effective.UnwatchedOf(p.Mesh, p.Mesh.Target(p.Object))
+		case object.DestinationRule:
+			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
+		}
+		return []effective.Unwatched(nil)
+	}).([]effective.Unwatched)
+}
 
 // SchemaViolations returns where the object breaks the schema of its kind or of Kubernetes' metadata.
 func (p *Pass) SchemaViolations() ([]schema.Violation, error) {

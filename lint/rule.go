@@ -75,8 +75,12 @@ type Meta struct {
 	Kinds []object.Kind // kinds of object that the rule judges
 	// Needs are the kinds whose absence is evidence to the rule: it runs only where the mesh index is complete for them.
 	Needs []object.Kind
-	When  []Gate
-	View  View
+	// When, Levels and Facts say, without running the rule, that it has nothing to say about an object: none of the gates lets it
+	// through, none of its traffic policies does, or one of the facts does not hold.
+	When   []Gate
+	Levels []LevelGate
+	Facts  []Fact
+	View   View
 
 	// SidecarOnly rules say what is true of sidecars and gateways only, or propose what would do harm elsewhere. They are silent
 	// about hosts that ztunnel or a waypoint may serve.
@@ -84,7 +88,7 @@ type Meta struct {
 
 	Supersedes []Supersede
 	// Yields says that a finding of any other rule about the same field supersedes this rule's.
-	Yields  bool
+	Yields     bool
 	Options    []Option
 	Fix        Safety // the safest kind of fix that the rule offers
 	Proof      Proof

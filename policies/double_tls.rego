@@ -28,6 +28,9 @@
 #     - {path: "spec.subsets[*].trafficPolicy.tls.mode", values: [SIMPLE, MUTUAL]}
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].tls.mode", values: [SIMPLE, MUTUAL]}
+#   levels:
+#   - all: [{path: tls.mode, values: [SIMPLE, MUTUAL]}]
+#     port: {tls: true}
 #   remedy: |-
 #     If clients speak TLS, drop `tls` from the rule. If Envoy is to start TLS, let clients speak HTTP: declare a port of protocol
 #     HTTP in the ServiceEntry, such as `number: 80` with `targetPort: 443`.
@@ -97,7 +100,7 @@ cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe
 
 inherits_nothing(b) if b.level != "subset"
 
-inherits_nothing(b) if not outer_tls
+inherits_nothing(_) if not outer_tls
 
 cures(b) := [cure(b) | curable(b)]
 

@@ -27,6 +27,9 @@
 #     - {path: "spec.subsets[*].trafficPolicy.tls.mode", values: [ISTIO_MUTUAL]}
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].tls.mode", values: [ISTIO_MUTUAL]}
+#   levels:
+#   - all: [{path: tls.mode, values: [ISTIO_MUTUAL]}]
+#     port: {external: true}
 #   remedy: |-
 #     Write SIMPLE, or MUTUAL with a certificate that the server knows; on a port of protocol TLS leave tls out. A mesh-wide rule
 #     should have the host `*.local`. Leave tls out for services of the mesh too: Istio uses mutual TLS between them by itself.

@@ -30,6 +30,12 @@
 #     - {path: "spec.subsets[*].trafficPolicy.tls.sni"}
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].tls.sni"}
+#   levels:
+#   - all:
+#     - {path: tls.mode, values: [SIMPLE, MUTUAL]}
+#     - {path: tls.sni}
+#     - {path: "tls.subjectAltNames[*]", absent: true}
+#     port: {family: [L7]}
 #   remedy: |-
 #     List the name that the server's certificate must bear under `subjectAltNames`. Or drop `sni`: Envoy then sends the host of
 #     each request and verifies it.

@@ -27,6 +27,7 @@
 #   - {rule: DR203, scope: port}
 #   - {rule: DR204, scope: port}
 #   - {rule: DR219, scope: port}
+#   facts: [port-losses]
 #   remedy: |-
 #     Restate in the entry every value that should hold on the port too. If the port needs proxyProtocol or retryBudget, drop the
 #     entry, or give the port a ServiceEntry and DestinationRule of its own.
@@ -40,61 +41,38 @@ package meshvet.port_level_resets
 import data.meshvet.lib.result
 import rego.v1
 
-policy := input.object.spec.trafficPolicy
+# told says of each value what becomes of it.
+told(losses) := concat("; ", [sprintf("%s %s (line %d) becomes %s", [f.field, f.from, f.line, f.to]) | some f in losses.fields])
 
-# Losing one of these is more than a limit lost.
-grave_blocks := {"proxyProtocol", "retryBudget"}
+severity(losses) := "error" if losses.grave
 
-grave(loss) if loss.block in grave_blocks
+severity(losses) := "warning" if not losses.grave
 
-grave(loss) if {
-	loss.block == "tls"
-	loss.from != "plaintext"
-}
+copies(losses) := [result.set("restate the lost values in the entry", "safe", losses.restate) | count(losses.restate) > 0]
 
-told(loss) := sprintf("%s %s (line %d) becomes %s", [loss.field, loss.from, loss.line, loss.to])
+tls_copies(losses) := [result.set("restate tls in the entry", "unsafe", losses.restate_tls) | count(losses.restate_tls) > 0]
 
-severity(losses) := "error" if {
-	some loss in losses
-	grave(loss)
-} else := "warning"
+note(losses) := "" if count(losses.unstatable) == 0
 
-restated(losses) := [{"path": l.into, "value": l.value} | some l in losses; l.restatable; l.block != "tls"]
-
-encrypted(losses) := [{"path": l.into, "value": l.value} | some l in losses; l.block == "tls"]
-
-unstatable(losses) := [l.block | some l in losses; not l.restatable]
-
-copies(losses) := [result.set("restate the lost values in the entry", "safe", restated(losses)) | count(restated(losses)) > 0]
-
-tls_copies(losses) := [result.set("restate tls in the entry", "unsafe", encrypted(losses)) | count(encrypted(losses)) > 0]
-
-note(losses) := "" if count(unstatable(losses)) == 0
-
-note(losses) := sprintf("; a port entry cannot restate %s", [concat(" and ", unstatable(losses))]) if count(unstatable(losses)) > 0
-
-names(losses) := concat(", ", [l.envoy | some l in losses])
+note(losses) := sprintf("; a port entry cannot restate %s", [concat(" and ", losses.unstatable)]) if count(losses.unstatable) > 0
 
 findings contains result.with_more(
 	result.at(
 		["spec", "trafficPolicy", "portLevelSettings", i],
-		sprintf("the entry for port %d discards %s", [entry.port.number, concat("; ", [told(l) | some l in losses])]),
+		sprintf("the entry for port %d discards values of the destination level: %s", [entry.port.number, told(losses)]),
 	),
 	{
 		"severity": severity(losses),
 		"effect": sprintf(
 			"Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for %s%s",
-			[names(losses), note(losses)],
+			[concat(", ", [f.envoy | some f in losses.fields]), note(losses)],
 		),
-		"related": [result.also(l.path, sprintf("%s is set here", [l.field])) | some l in losses],
+		"related": [result.also(f.path, sprintf("%s is set here", [f.field])) | some f in losses.fields],
 		"fixes": array.concat(copies(losses), tls_copies(losses)),
-		"subject": {
-			"hosts": [h | some h in {p.host | some l in losses; some p in l.ports; p.host != ""}],
-			"ports": [entry.port.number],
-		},
+		"subject": {"hosts": losses.hosts, "ports": [entry.port.number]},
 	},
 ) if {
-	some i, entry in policy.portLevelSettings
+	some i, entry in input.object.spec.trafficPolicy.portLevelSettings
 	losses := mesh.port_losses(i)
-	count(losses) > 0
+	count(losses.fields) > 0
 }

@@ -112,39 +112,39 @@ func dropOutlier(p *lint.Pass, w effective.Written) []lint.Fix {
 	if defaultOutlier(p.Mesh).Set() {
 		return nil
 	}
-	fix := lint.Fix{Title: "drop outlierDetection", Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Remove, Path: w.Path}}}
-	if !w.Alone {
-		return []lint.Fix{fix}
+	drop := func(safety lint.Safety, title string, at object.Path) []lint.Fix {
+		return []lint.Fix{{Title: title, Safety: safety, Ops: []lint.Op{{Kind: lint.Remove, Path: at}}}}
 	}
-	policy := w.Level.Path
-	if w.Level.Kind == effective.PortEntry || w.Level.Kind == effective.SubsetEntry {
-		outer := policy[:len(policy)-2]
-		if onlyEntry(p.Object.Lookup(outer)) {
-			policy = outer
-		} else {
-			fix.Safety = lint.Unsafe
-		}
+	isEntry := w.Level.Kind == effective.PortEntry || w.Level.Kind == effective.SubsetEntry
+	noSuchPort := isEntry && len(w.Level.Ports) == 0
+	switch {
+	case noSuchPort:
+		return drop(lint.Safe, "drop the entry, since the host has no such port", wholly(p.Object, w.Level.Path))
+	case !w.Alone:
+		return drop(lint.Safe, "drop outlierDetection", w.Path)
+	case !isEntry:
+		return drop(lint.Safe, "drop trafficPolicy, which holds nothing but outlierDetection", w.Level.Path)
 	}
-	fix.Title = "drop " + describe(policy) + ", which holds nothing but outlierDetection"
-	fix.Ops[0].Path = policy
-	return []lint.Fix{fix}
+	at := wholly(p.Object, w.Level.Path)
+	safety := lint.Unsafe // without the entry the outer level's other blocks reach the port
+	if w.Level.Kind == effective.SubsetEntry || at[len(at)-1] == "trafficPolicy" {
+		safety = lint.Safe
+	}
+	return drop(safety, "drop the entry, which holds nothing but outlierDetection", at)
 }
 
-// onlyEntry says whether a traffic policy consists of one portLevelSettings entry.
-func onlyEntry(policy object.Value) bool {
-	for k, f := range policy.Fields() {
+// wholly widens the path of a portLevelSettings entry to what would be left empty without it.
+func wholly(o *object.Object, entry object.Path) object.Path {
+	list, policy := entry[:len(entry)-1], entry[:len(entry)-2]
+	if o.Lookup(list).Len() > 1 {
+		return entry
+	}
+	for k, f := range o.Lookup(policy).Fields() {
 		if k != "portLevelSettings" && f.Set() {
-			return false
+			return list
 		}
 	}
-	return policy.Get("portLevelSettings").Len() == 1
-}
-
-func describe(policy object.Path) string {
-	if _, isEntry := policy[len(policy)-1].(int); isEntry {
-		return "the entry"
-	}
-	return "trafficPolicy"
+	return policy
 }
 
 func defaultOutlier(ix *mesh.Index) object.Value {

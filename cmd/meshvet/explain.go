@@ -58,7 +58,7 @@ func renderMarkdown(w io.Writer, md string, color bool) error {
 		if item, found := strings.CutPrefix(text, "- "); found {
 			text, first, rest = item, "- ", "  "
 		}
-		b.WriteString(inline(wrap(text, first, rest), color))
+		b.WriteString(emphasise(wrap(spellLinks(text), first, rest), color))
 	}
 	fenced := ""
 	for line := range strings.SplitSeq(strings.TrimRight(md, "\n"), "\n") {
@@ -114,9 +114,9 @@ var (
 	markdownCode = regexp.MustCompile("`([^`]+)`")
 )
 
-// inline renders what stands in a line. Without colour, code keeps its backquotes: they say where a value begins and ends.
-func inline(s string, color bool) string {
-	s = markdownLink.ReplaceAllStringFunc(s, func(l string) string {
+// spellLinks writes links out, before lines are broken.
+func spellLinks(s string) string {
+	return markdownLink.ReplaceAllStringFunc(s, func(l string) string {
 		m := markdownLink.FindStringSubmatch(l)
 		switch {
 		case m[3] != "":
@@ -126,6 +126,10 @@ func inline(s string, color bool) string {
 		}
 		return m[1] + " (" + m[2] + ")"
 	})
+}
+
+// emphasise styles what is bold or code. Without colour, code keeps its backquotes: they say where a value begins and ends.
+func emphasise(s string, color bool) string {
 	s = markdownBold.ReplaceAllStringFunc(s, func(t string) string { return styled(strings.Trim(t, "*"), "1", color) })
 	if color {
 		s = markdownCode.ReplaceAllStringFunc(s, func(t string) string { return styled(strings.Trim(t, "`"), "36", color) })

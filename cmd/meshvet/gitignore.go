@@ -67,6 +67,11 @@ func parseIgnorePattern(line string) (p ignorePattern, ok bool) {
 		return p, false
 	}
 	p.segments = strings.Split(line, "/")
+	for i, s := range p.segments {
+		if len(s) > 2 && strings.Trim(s, "*") == "" {
+			p.segments[i] = "**" // more stars mean no more
+		}
+	}
 	if last := len(p.segments) - 1; last > 0 && p.segments[last] == "**" {
 		p.segments = append(p.segments, "*") // what is below the folder, not the folder itself
 	}

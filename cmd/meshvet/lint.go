@@ -243,11 +243,13 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 
 	c := r.config
 	var rules []lint.Rule
-	if judge || broken || len(c.problems) > 0 || len(c.Rules) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judge || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 		c.Enable, c.Disable = canonical(rules, c.Enable), canonical(rules, c.Disable)
+	} else {
+		c.Rules = nil // what it says about rules is checked once rules are needed
 	}
 	engine, err := lint.New(rules, c.Config)
 	if err := configErrors(c.problems, err); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meshvet/meshvet/lint"
 )
 
 // app is one run of the program.
@@ -35,8 +37,13 @@ func run(ctx context.Context, args []string, p process) int {
 
 // complain prints why a command failed.
 func (a *app) complain(err error) {
+	prefix := "meshvet: "
+	var config *lint.ConfigError
+	if errors.As(err, &config) {
+		prefix = "" // terminals and editors make links of lines that begin with a place
+	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(a.stderr, "meshvet:", clean(line))
+		fmt.Fprintln(a.stderr, prefix+clean(line))
 	}
 	var usage usageError
 	if errors.As(err, &usage) {

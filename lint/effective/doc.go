@@ -4,6 +4,6 @@
 //
 // The merging follows Istio's pilot/pkg/networking/core (cluster_traffic_policy.go, util.MergeTrafficPolicy): a
 // portLevelSettings entry replaces the destination level's connectionPool, loadBalancer, outlierDetection and tls whole, and
-// proxyProtocol and retryBudget with them; a subset replaces block by block; a block that nobody sets comes from
-// meshConfig.defaultTrafficPolicy.
+// proxyProtocol and retryBudget with them; a block that is unset then comes from meshConfig.defaultTrafficPolicy; a subset
+// replaces block by block what came of that, and a port entry of the subset the four blocks at once.
 package effective

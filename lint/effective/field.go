@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -24,56 +25,78 @@ type Field struct {
 	zero   bool                              // 0 is the same as not set
 	live   func(port Port, p *Policy) bool   // whether the field has an effect on the port
 	values func(p *Policy, port Port) string // computes the value in effect, for fields that are not just read
+	// needs are fields that decide whether this one has an effect. An entry that sets one of them decides that for itself.
+	needs []string
+	// yields says that another field that is set takes this one's place in the cluster.
+	yields func(p *Policy, port Port) bool
 }
 
 // Fields are the settings of a traffic policy whose loss can be told, in the order in which messages name them.
 func Fields() []*Field { return fields }
 
 var fields = []*Field{
-	{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: func(Port, *Policy) bool { return true }},
-	{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: originatesTLS},
-	{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: originatesTLS},
+	{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: always},
+	{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: verifiesPeer},
+	{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: verifiesPeer},
+	{Name: "tls.insecureSkipVerify", Envoy: "transport_socket.common_tls_context validation_context", def: constant("false"), live: verifiesPeer},
 	{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: constant("the system's CAs"), live: originatesTLS},
+	{Name: "tls.caCrl", Envoy: "transport_socket.common_tls_context validation_context.crl", def: none, live: originatesTLS},
 	{Name: "tls.credentialName", Envoy: "transport_socket.common_tls_context SDS", def: none, live: originatesTLS},
-	{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: originatesTLS},
+	{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
+	{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
 	{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
 	{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
 
-	{Name: "connectionPool.http.maxRetries", Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: readsRequests},
+	{Name: maxRetries, Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: countsRetries},
 	{Name: "connectionPool.tcp.maxConnections", Envoy: "circuit_breakers.thresholds[0].max_connections", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
 	{Name: "connectionPool.http.http1MaxPendingRequests", Envoy: "circuit_breakers.thresholds[0].max_pending_requests", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
 	{Name: "connectionPool.http.http2MaxRequests", Envoy: "circuit_breakers.thresholds[0].max_requests", def: constant(Unlimited), zero: true, live: readsRequests},
 	{Name: "connectionPool.tcp.connectTimeout", Envoy: "connect_timeout", def: connectTimeout, live: always, Everywhere: true},
 	{Name: "connectionPool.tcp.tcpKeepalive", Envoy: "upstream_connection_options.tcp_keepalive", def: none, values: keepalive, live: always},
-	{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: listenerOr("maxConnectionDuration", ""), live: always},
-	{Name: "connectionPool.tcp.idleTimeout", Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: always},
-	{Name: "connectionPool.http.idleTimeout", Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
+	{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: maxDuration, live: always},
+	{Name: tcpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: tcpIdleCounts, yields: httpIdleWins},
+	{Name: httpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
 	{Name: "connectionPool.http.maxRequestsPerConnection", Envoy: "common_http_protocol_options.max_requests_per_connection", def: constant("no limit"), zero: true, live: readsRequests},
-	{Name: "connectionPool.http.h2UpgradePolicy", Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgradable},
-	{Name: "connectionPool.http.useClientProtocol", Envoy: "use_downstream_protocol_config", def: constant("false"), live: upgradableOrHTTP2},
-	{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2},
-	{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2},
+	{Name: h2UpgradePolicy, Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgrades, needs: []string{useClientProtocol}},
+	{Name: useClientProtocol, Envoy: "use_downstream_protocol_config", def: constant("false"), live: hasFixedProtocol},
+	{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2, needs: http2Switches},
+	{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2, needs: http2Switches},
 
 	{Name: "outlierDetection", Envoy: "outlier_detection", def: constant("no outlier detection"), values: outlier, live: ejects, Everywhere: true},
-	{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: detects},
-	{Name: "outlierDetection.consecutiveGatewayErrors", Envoy: "outlier_detection.consecutive_gateway_failure", def: constant("not enforced"), live: detects},
-	{Name: "outlierDetection.splitExternalLocalOriginErrors", Envoy: "outlier_detection.split_external_local_origin_errors", def: constant("false"), live: detects},
-	{Name: "outlierDetection.consecutiveLocalOriginFailures", Envoy: "outlier_detection.consecutive_local_origin_failure", def: constant("5"), zero: true, live: detects},
+	{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: countsResponses, needs: splitSwitch},
+	{Name: "outlierDetection.consecutiveGatewayErrors", Envoy: "outlier_detection.consecutive_gateway_failure", def: constant("not enforced"), zero: true, live: countsResponses, needs: splitSwitch},
+	{Name: split, Envoy: "outlier_detection.split_external_local_origin_errors", def: constant("false"), live: detects},
+	{Name: "outlierDetection.consecutiveLocalOriginFailures", Envoy: "outlier_detection.consecutive_local_origin_failure", def: constant("5"), zero: true, live: splits, needs: splitSwitch},
 	{Name: "outlierDetection.interval", Envoy: "outlier_detection.interval", def: constant("10s"), live: detects},
 	{Name: "outlierDetection.baseEjectionTime", Envoy: "outlier_detection.base_ejection_time", def: constant("30s"), live: detects},
 	{Name: "outlierDetection.maxEjectionPercent", Envoy: "outlier_detection.max_ejection_percent", def: constant("10"), zero: true, live: detects},
 	{Name: "outlierDetection.minHealthPercent", Envoy: "common_lb_config.healthy_panic_threshold", def: constant("0"), zero: true, live: detects},
 
-	{Name: "loadBalancer.simple", Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
-	{Name: "loadBalancer.consistentHash", Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances},
-	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: none, live: balances},
-	{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: balances},
-	{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: balances},
+	{Name: simple, Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
+	{Name: consistentHash, Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: hashes},
+	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: balances},
+	{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances},
+	{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
+	{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
 }
 
+// The fields that others depend on.
+const (
+	maxRetries        = "connectionPool.http.maxRetries"
+	tcpIdle           = "connectionPool.tcp.idleTimeout"
+	httpIdle          = "connectionPool.http.idleTimeout"
+	h2UpgradePolicy   = "connectionPool.http.h2UpgradePolicy"
+	useClientProtocol = "connectionPool.http.useClientProtocol"
+	split             = "outlierDetection.splitExternalLocalOriginErrors"
+	simple            = "loadBalancer.simple"
+	consistentHash    = "loadBalancer.consistentHash"
+)
+
 var (
-	idleSlot     = []string{"connectionPool.tcp.idleTimeout", "connectionPool.http.idleTimeout"}
-	balancerSlot = []string{"loadBalancer.simple", "loadBalancer.consistentHash"}
+	idleSlot      = []string{tcpIdle, httpIdle}
+	balancerSlot  = []string{simple, consistentHash}
+	http2Switches = []string{h2UpgradePolicy, useClientProtocol}
+	splitSwitch   = []string{split}
 )
 
 // Path is the field's path below a traffic policy.
@@ -150,61 +173,137 @@ func constant(s string) func(*Policy, Port) string { return func(*Policy, Port) 
 
 func none(*Policy, Port) string { return "none" }
 
+// meshwide: what the mesh configuration sets for all hosts.
+func meshwide(name string) func(*Policy, Port) string {
+	return func(p *Policy, _ Port) string {
+		if v := p.mesh.Get(name); v.Set() {
+			return Text(v)
+		}
+		return "none"
+	}
+}
+
 func always(Port, *Policy) bool { return true }
 
 // readsRequests: circuit breakers for requests and retries, and HttpProtocolOptions, are of no use to tcp_proxy.
-func readsRequests(port Port, _ *Policy) bool { return port.Family != "L4" && port.Family != "none" }
-
-// upgradable: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol.
-func upgradable(port Port, _ *Policy) bool {
-	return port.Family == "L7" && !port.IsHTTP2()
+func readsRequests(port Port, _ *Policy) bool {
+	return port.Family == mesh.L7 || port.Family == mesh.Sniffed
 }
 
-func upgradableOrHTTP2(port Port, _ *Policy) bool { return port.Family == "L7" }
+// countsRetries: Envoy lets a retry budget override the circuit breaker for retries.
+func countsRetries(port Port, p *Policy) bool {
+	return readsRequests(port, p) && !p.Blocks["retryBudget"].Set()
+}
 
-func speaksHTTP2(port Port, p *Policy) bool {
-	if port.Family != "L7" {
+// upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol. At L4
+// nobody speaks HTTP, but where Istio starts TLS it still offers h2 in ALPN.
+func upgrades(port Port, p *Policy) bool {
+	http := p.Blocks["connectionPool"].Value.Get("http")
+	if http.Get("useClientProtocol").Bool() {
 		return false
 	}
-	http := p.Blocks["connectionPool"].Value.Get("http")
-	return !http.Get("useClientProtocol").Bool() && (port.IsHTTP2() || upgrade(p, port) == "UPGRADE")
+	switch port.Family {
+	case mesh.L7:
+		return !port.IsHTTP2()
+	case mesh.L4:
+		return originatesTLS(port, p) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
+	}
+	return false
 }
 
-func originatesTLS(port Port, p *Policy) bool {
-	mode := p.Blocks["tls"].Value.Get("mode").Str()
-	return mode == "SIMPLE" || mode == "MUTUAL"
+// hasFixedProtocol: a port without protocol follows the client's anyway.
+func hasFixedProtocol(port Port, _ *Policy) bool { return port.Family == mesh.L7 }
+
+func speaksHTTP2(port Port, p *Policy) bool {
+	if port.Family != mesh.L7 || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {
+		return false
+	}
+	return port.IsHTTP2() || upgrade(p, port) == "UPGRADE"
 }
+
+func mode(p *Policy) string { return p.Blocks["tls"].Value.Get("mode").Str() }
+
+func originatesTLS(_ Port, p *Policy) bool {
+	m := mode(p)
+	return m == "SIMPLE" || m == "MUTUAL"
+}
+
+// verifiesPeer: ISTIO_MUTUAL takes the names from the rule too, though not its certificates.
+func verifiesPeer(port Port, p *Policy) bool {
+	return originatesTLS(port, p) || mode(p) == "ISTIO_MUTUAL"
+}
+
+func presentsCertificate(_ Port, p *Policy) bool { return mode(p) == "MUTUAL" }
 
 // ejects: without a list of addresses there is nothing to eject from.
-func ejects(port Port, _ *Policy) bool { return port.Cluster.HasList() }
+func ejects(port Port, p *Policy) bool { return balances(port, p) }
 
 func detects(port Port, p *Policy) bool { return ejects(port, p) && p.Blocks["outlierDetection"].Set() }
 
+func splits(port Port, p *Policy) bool { return detects(port, p) && splitOn(p) }
+
+func splitOn(p *Policy) bool {
+	return p.Blocks["outlierDetection"].Value.Get("splitExternalLocalOriginErrors").Bool()
+}
+
+// countsResponses: at L4 the only errors are failures to connect, which count as 5xx and gateway errors unless they are split
+// off.
+func countsResponses(port Port, p *Policy) bool {
+	return detects(port, p) && !(port.Family == mesh.L4 && splitOn(p))
+}
+
 func balances(port Port, _ *Policy) bool { return port.Cluster.HasList() }
 
+// hashes: tcp_proxy can hash nothing but the client's address.
+func hashes(port Port, p *Policy) bool {
+	return balances(port, p) && (port.Family != mesh.L4 || p.Blocks["loadBalancer"].Value.At("consistentHash", "useSourceIp").Bool())
+}
+
+// warmsUp: of the policies that choose an endpoint only two know a slow start.
+func warmsUp(port Port, p *Policy) bool {
+	b := balancer(p, port)
+	return balances(port, p) && (b == "LEAST_REQUEST" || b == "ROUND_ROBIN")
+}
+
+// The names of what a port gets without a tls block.
+const (
+	plaintext = "plaintext"
+	autoMTLS  = "Istio's automatic mutual TLS"
+	noneOfIts = "no TLS of the rule's own" // where it is not known whether the host is in the mesh
+)
+
 func defaultTLS(p *Policy, port Port) string {
-	if auto := p.mesh.Get("enableAutoMtls"); port.InCluster && (!auto.Set() || auto.Bool()) {
-		return "Istio's automatic mutual TLS"
+	if port.InCluster {
+		if auto := p.mesh.Get("enableAutoMtls"); !auto.Set() || auto.Bool() {
+			return autoMTLS
+		}
+		return plaintext
 	}
-	return "plaintext"
+	if !port.Known() {
+		return noneOfIts
+	}
+	return plaintext
 }
 
 // tlsMode treats a tls block without mode as DISABLE, as Istio does, and ISTIO_MUTUAL inside the mesh as what happens anyway.
+// For a host that is not in view, which may be in the mesh, neither differs from having no block for certain.
 func tlsMode(p *Policy, port Port) string {
-	tls := p.Blocks["tls"].Value
-	if !tls.Set() {
+	if !p.Blocks["tls"].Set() {
 		return defaultTLS(p, port)
 	}
-	switch mode := tls.Get("mode").Str(); mode {
+	switch m := mode(p); m {
 	case "", "DISABLE":
-		return "plaintext"
+		if !port.Known() && !port.InCluster {
+			return noneOfIts
+		}
+		return plaintext
 	case "ISTIO_MUTUAL":
-		if port.InCluster {
+		if port.InCluster || !port.Known() {
 			return defaultTLS(p, port)
 		}
-		return mode
+		return m
 	default:
-		return mode
+		return m
 	}
 }
 
@@ -232,58 +331,74 @@ func connectTimeout(p *Policy, _ Port) string {
 	return "10s"
 }
 
-// keepalive: Istio merges tcpKeepalive with the mesh's field by field.
+// keepalive: Istio merges tcpKeepalive with the mesh's field by field. An empty block switches keepalive on, with the times of
+// the operating system; 0 probes are the same as none set.
 func keepalive(p *Policy, _ Port) string {
 	own, meshwide := p.Blocks["connectionPool"].Value.At("tcp", "tcpKeepalive"), p.mesh.Get("tcpKeepalive")
+	if !own.Set() && !meshwide.Set() {
+		return "none"
+	}
 	var parts []string
 	for _, name := range [...]string{"probes", "time", "interval"} {
 		v := own.Get(name)
-		if !v.Set() {
+		if !v.Set() || name == "probes" && v.Int() == 0 {
 			v = meshwide.Get(name)
 		}
-		if v.Set() {
+		if v.Set() && !(name == "probes" && v.Int() == 0) {
 			parts = append(parts, name+": "+Text(v))
 		}
 	}
 	if len(parts) == 0 {
-		return "none"
+		return "on, with the operating system's times"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// listenerOr: at L4 tcp_proxy reads the field from the destination level only; elsewhere it is the cluster's.
-func listenerOr(name, unset string) func(*Policy, Port) string {
-	return func(p *Policy, port Port) string {
-		pool := p.Blocks["connectionPool"].Value
-		if port.Family == "L4" {
-			pool = p.Listener.Value
-		}
-		if v := pool.At("tcp", name); v.Set() {
-			return Text(v)
-		}
-		if unset == "" {
-			return "none"
-		}
-		return unset
+// listened returns a field of tcp for a port: at L4 tcp_proxy reads it from the destination level only; elsewhere it is the
+// cluster's.
+func listened(p *Policy, port Port, name string) object.Value {
+	pool := p.Blocks["connectionPool"].Value
+	if port.Family == mesh.L4 {
+		pool = p.Listener.Value
 	}
+	return pool.At("tcp", name)
+}
+
+func maxDuration(p *Policy, port Port) string {
+	if v := listened(p, port, "maxConnectionDuration"); v.Set() {
+		return Text(v)
+	}
+	return "none"
 }
 
 func idleTimeout(p *Policy, port Port) string {
-	if port.Family != "L4" {
-		if v := p.Blocks["connectionPool"].Value.At("http", "idleTimeout"); v.Set() {
-			return Text(v)
-		}
+	v := listened(p, port, "idleTimeout")
+	if http := p.Blocks["connectionPool"].Value.At("http", "idleTimeout"); http.Set() && port.Family != mesh.L4 {
+		v = http
 	}
-	return listenerOr("idleTimeout", "1h")(p, port)
+	if v.Set() {
+		return Text(v)
+	}
+	return "1h"
 }
 
-// upgrade: DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.
-func upgrade(p *Policy, _ Port) string {
+// httpIdleWins: where both are set, the cluster gets http.idleTimeout.
+func httpIdleWins(p *Policy, port Port) bool {
+	return port.Family != mesh.L4 && p.Blocks["connectionPool"].Value.At("http", "idleTimeout").Set()
+}
+
+// tcpIdleCounts: on a port without protocol tcp_proxy may run too.
+func tcpIdleCounts(port Port, p *Policy) bool {
+	return port.Family != mesh.L7 || !httpIdleWins(p, port)
+}
+
+// upgrade: on HTTP ports DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.
+func upgrade(p *Policy, port Port) string {
 	own := p.Blocks["connectionPool"].Value.At("http", "h2UpgradePolicy").Str()
 	if own != "" && own != "DEFAULT" {
 		return own
 	}
-	if m := p.mesh.Get("h2UpgradePolicy").Str(); m != "" {
+	if m := p.mesh.Get("h2UpgradePolicy").Str(); m != "" && port.Family == mesh.L7 {
 		return m
 	}
 	return "DO_NOT_UPGRADE"

@@ -49,9 +49,9 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 		}
 		out = append(out, outer)
 		for i, e := range level.Get("portLevelSettings").Items() {
-			n := uint32(e.At("port", "number").Int())
-			entry := Level{Kind: entryKind, Path: at.Child("portLevelSettings", i), Subset: subset, Port: n}
-			if n != 0 {
+			entry := Level{Kind: entryKind, Path: at.Child("portLevelSettings", i), Subset: subset}
+			if n, ok := PortOfEntry(e); ok {
+				entry.Port = n
 				entry.Shadowed = EntryFor(level, n) != i
 				entry.Ports = reach.Numbered(n)
 			}

@@ -3,6 +3,7 @@ package effective
 import (
 	"slices"
 
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -28,6 +29,32 @@ func (l Levels) LostAtPort(ports []Port) []Loss {
 	return compare(l.For(n, Without{Entry: true}), l.For(n, Without{}), ports)
 }
 
+// LosesAtPort says whether any portLevelSettings entry of a rule's destination level takes a value away.
+func LosesAtPort(ix *mesh.Index, o *object.Object, reach Reach) bool {
+	for i := range o.Lookup(destinationLevel).Get("portLevelSettings").Items() {
+		if len(LostByEntry(ix, o, reach, i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// LostByEntry is LostAtPort for the i-th entry of a rule taken by itself. An entry without a number, or behind another one for
+// its port, takes nothing away: Istio does not read it.
+func LostByEntry(ix *mesh.Index, o *object.Object, reach Reach, i int) []Loss {
+	level := o.Lookup(destinationLevel)
+	n, ok := PortOfEntry(level.At("portLevelSettings", i))
+	if !ok || EntryFor(level, n) != i {
+		return nil
+	}
+	ports := reach.Numbered(n)
+	if !reach.Known() {
+		host := mesh.QualifyHost(o.Spec().Get("host").Str(), mesh.NamespaceOf(o), ix.Settings().ClusterDomain)
+		ports = []Port{{Port: mesh.Port{Number: n}, InCluster: ix.Settings().InCluster(host)}}
+	}
+	return LevelsOf(ix, o, -1).LostAtPort(ports)
+}
+
 // LostInSubset lists what a subset's own policy takes away from what the port has without it.
 func (l Levels) LostInSubset(ports []Port) []Loss {
 	if len(ports) == 0 {
@@ -50,8 +77,12 @@ func compare(outer, inner *Policy, ports []Port) []Loss {
 			continue
 		}
 		loss := Loss{Field: f, At: from.Path.Child(f.Path()[1:]...), On: from.Object, Value: raw}
+		judge := outer
+		if slices.ContainsFunc(f.needs, func(name string) bool { return writes(inner, name) }) {
+			judge = inner
+		}
 		for _, port := range ports {
-			if !f.Live(port, outer) {
+			if !f.Live(port, judge) || f.yields != nil && f.yields(outer, port) {
 				continue
 			}
 			was, is := f.Value(outer, port), f.Value(inner, port)
@@ -83,15 +114,18 @@ func choosesIn(f *Field, inner *Policy) bool {
 	if len(names) == 0 {
 		names = []string{f.Name}
 	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		path := object.ParsePath(name)
-		block, _ := path[0].(string)
-		s := inner.Blocks[block]
-		return s.Object != nil && s.Value.At(path[1:]...).Set()
-	})
+	return slices.ContainsFunc(names, func(name string) bool { return writes(inner, name) })
+}
+
+// writes says whether a rule, not the mesh configuration, sets a field.
+func writes(p *Policy, name string) bool {
+	path := object.ParsePath(name)
+	block, _ := path[0].(string)
+	s := p.Blocks[block]
+	return s.Object != nil && s.Value.At(path[1:]...).Set()
 }
 
 // sameMode: a block of another TLS mode is a choice of its own, whose other fields are not expected to be repeated.
 func sameMode(outer, inner *Policy) bool {
-	return outer.Blocks["tls"].Value.Get("mode").Str() == inner.Blocks["tls"].Value.Get("mode").Str()
+	return mode(outer) == mode(inner)
 }

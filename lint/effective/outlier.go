@@ -1,6 +1,8 @@
 package effective
 
 import (
+	"slices"
+
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -13,11 +15,13 @@ type Unwatched struct {
 	Ports  []Port // the ports without it
 	// Rule is what Istio applies there, nil if no DestinationRule does.
 	Rule *mesh.Merged
-	// At is where outlierDetection would have to be written, for each of Ports.
-	At []object.Path
+	// At is the level at which outlierDetection would have to be written, and Policies what is in effect, for each of Ports.
+	At       []object.Path
+	Policies []*Policy
 }
 
-// WatchableHost says whether outlier detection can do anything for a host: it needs a list that may hold a second address.
+// WatchableHost says whether outlier detection can do anything for a host outside the mesh: it needs a list that may hold a
+// second address.
 func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
 	if t.IsService() || !t.External || ix.Settings().InCluster(h) || t.HasSelector() {
 		return false
@@ -27,31 +31,58 @@ func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
 	case EDS:
 		return known && n >= 2
 	case StrictDNS:
-		return !(known && n < 2) && !h.IsAddress()
+		if known {
+			return n >= 2
+		}
+		// Without endpoints Envoy looks up the host itself: no use for an address, and Istio refuses it for a wildcard.
+		return !h.IsAddress() && !(h.IsWildcard() && !hasEndpoints(ix, h, t))
 	}
 	return false
 }
 
-// UnwatchedPorts finds, for the clients of one namespace, the ports of a host without outlier detection.
-func UnwatchedPorts(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string) (Unwatched, bool) {
-	u := Unwatched{Host: h, Target: t, Client: client, Rule: ix.RuleFor(t, h, client, nil)}
+func hasEndpoints(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
+	return slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool { return m.Endpoints().Len() > 0 })
+}
+
+// UnwatchedPorts finds, for the clients of one namespace with some labels, the ports of a host without outlier detection.
+func UnwatchedPorts(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string, labels map[string]string) (Unwatched, bool) {
+	u := Unwatched{Host: h, Target: t, Client: client, Rule: ix.RuleFor(t, h, client, labels)}
 	levels := LevelsOfMerged(ix, u.Rule, "")
-	for _, p := range t.Ports {
-		if p.Family == mesh.NoProxy {
-			continue
+	for _, m := range ix.Merged(h, t, t.Namespace()) {
+		for _, p := range m.Ports {
+			if p.Family == mesh.NoProxy || slices.ContainsFunc(u.Ports, func(have Port) bool { return have.Number == p.Number }) {
+				continue
+			}
+			policy := levels.For(p.Number, Without{})
+			if watches(policy) || everySubsetWatches(ix, u.Rule, p.Number) {
+				continue
+			}
+			at := destinationLevel
+			if policy.Entry != nil {
+				at = policy.Entry
+			}
+			u.Ports = append(u.Ports, Port{Port: p, Host: h, Target: m, Cluster: ClusterTypeOf(m)})
+			u.At = append(u.At, at)
+			u.Policies = append(u.Policies, policy)
 		}
-		policy := levels.For(p.Number, Without{})
-		if policy.Block("outlierDetection").Set() {
-			continue
-		}
-		at := destinationLevel
-		if policy.Entry != nil {
-			at = policy.Entry
-		}
-		u.Ports = append(u.Ports, Port{Port: p, Host: h, Target: t, Cluster: ClusterTypeOf(t)})
-		u.At = append(u.At, at.Child("outlierDetection"))
 	}
 	return u, len(u.Ports) > 0
+}
+
+// watches says whether a policy has outlier detection, or gives up the list of addresses, so that there is nothing to eject.
+func watches(p *Policy) bool {
+	return p.Block("outlierDetection").Set() || p.Block("loadBalancer").Value.Get("simple").Str() == "PASSTHROUGH"
+}
+
+// everySubsetWatches says whether a rule divides the host into subsets that all have outlier detection: then whoever wrote it
+// routes to the subsets, and thought of it.
+func everySubsetWatches(ix *mesh.Index, m *mesh.Merged, port uint32) bool {
+	if m == nil || len(m.Subsets) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(m.Subsets, func(s mesh.Subset) bool {
+		return !watches(LevelsOfMerged(ix, m, s.Name).For(port, Without{}))
+	})
 }
 
 // UnwatchedOf finds the hosts of a ServiceEntry that have no outlier detection because no DestinationRule meets them.
@@ -59,17 +90,25 @@ func UnwatchedOf(ix *mesh.Index, t *mesh.Target) []Unwatched {
 	var out []Unwatched
 	clients := ix.ClientNamespaces(t)
 	for _, h := range t.Hosts {
-		if !WatchableHost(ix, h, t) {
+		if !WatchableHost(ix, h, t) || ix.Merged(h, t, t.Namespace())[0] != t { // the oldest of several speaks for the host
 			continue
 		}
 		for _, client := range clients {
-			if u, found := UnwatchedPorts(ix, h, t, client); found && u.Rule == nil {
+			u, found := UnwatchedPorts(ix, h, t, client, nil)
+			if found && u.Rule == nil && !ruledBySelector(ix, h, t, client) {
 				out = append(out, u)
 				break
 			}
 		}
 	}
 	return out
+}
+
+// ruledBySelector says whether some workloads of a namespace have a DestinationRule for a host; what it lacks is said of it.
+func ruledBySelector(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string) bool {
+	return slices.ContainsFunc(ix.RulesReaching(h), func(r *mesh.DestinationRule) bool {
+		return r.Selector != nil && ix.Applies(r, t, h, client)
+	})
 }
 
 // UnwatchedUnder finds the hosts that a DestinationRule governs without giving them outlier detection.
@@ -79,8 +118,12 @@ func UnwatchedUnder(ix *mesh.Index, r *mesh.DestinationRule) []Unwatched {
 		if !WatchableHost(ix, hit.Host, hit.Target) {
 			continue
 		}
-		for _, client := range ix.ClientNamespaces(hit.Target) {
-			u, found := UnwatchedPorts(ix, hit.Host, hit.Target, client)
+		clients := ix.ClientNamespaces(hit.Target)
+		if r.Selector != nil { // such a rule never leaves its namespace
+			clients = []string{r.Namespace()}
+		}
+		for _, client := range clients {
+			u, found := UnwatchedPorts(ix, hit.Host, hit.Target, client, r.Selector)
 			if found && u.Rule != nil && governs(u.Rule, r) {
 				out = append(out, u)
 				break

@@ -33,6 +33,11 @@ type Policy struct {
 	mesh object.Value // meshConfig
 }
 
+// FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
+func (p *Policy) FromMesh(name string) bool {
+	return p.Blocks[name].Set() && p.Blocks[name].Object == nil
+}
+
 // Block returns where a block comes from.
 func (p *Policy) Block(name string) Source { return p.Blocks[name] }
 
@@ -80,9 +85,16 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 func (l Levels) For(port uint32, without Without) *Policy {
 	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig}
 	l.fromDestination(p, port, without)
+	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {
 		l.fromSubset(p, port)
 	}
+	return p
+}
+
+// fromMesh fills the blocks that are unset. It comes before the subset: a port entry inside a subset drops the mesh's blocks
+// together with the rule's.
+func (l Levels) fromMesh(p *Policy) {
 	for _, block := range [...]string{"connectionPool", "outlierDetection"} {
 		if p.Blocks[block].Set() {
 			continue
@@ -91,7 +103,6 @@ func (l Levels) For(port uint32, without Without) *Policy {
 			p.Blocks[block] = Source{Path: object.Path{"defaultTrafficPolicy", block}, Value: v}
 		}
 	}
-	return p
 }
 
 func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
@@ -152,11 +163,17 @@ func (l Levels) fromSubset(p *Policy, port uint32) {
 // there is none.
 func EntryFor(level object.Value, port uint32) int {
 	for i, e := range level.Get("portLevelSettings").Items() {
-		if n := e.At("port", "number"); n.Set() && uint32(n.Int()) == port {
+		if n, ok := PortOfEntry(e); ok && n == port {
 			return i
 		}
 	}
 	return -1
+}
+
+// PortOfEntry returns the number of the port that a portLevelSettings entry is for; ok is false if it names none that can exist.
+func PortOfEntry(entry object.Value) (number uint32, ok bool) {
+	n := entry.At("port", "number").Int()
+	return uint32(n), n > 0 && n <= 65535
 }
 
 func source(o *object.Object, level object.Path, block string) Source {

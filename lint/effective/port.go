@@ -79,30 +79,44 @@ func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
 		cluster             ClusterType
 		external, inCluster bool
 		targetPort          uint32
+		endpoints           int  // -1 if not known
+		named               bool // the ServiceEntry says which names the certificate may bear
 	}
 	var out Reach
 	seen := map[class]int{}
 	targets := map[*mesh.Target]bool{}
 	for _, hit := range ix.Reach(r.Host, r.Namespace()) {
-		inCluster := hit.Target.IsService() || !hit.Target.External
+		endpoints := -1
+		if n, known := EndpointCount(ix, hit.Host, hit.Target); known {
+			endpoints = n
+		}
 		for _, t := range ix.Merged(hit.Host, hit.Target, r.Namespace()) {
 			if !targets[t] {
 				targets[t] = true
 				out.Targets = append(out.Targets, t)
 			}
+			named := t.Object.Spec().Get("subjectAltNames").Len() > 0
 			for _, p := range t.Ports {
-				c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inCluster, p.TargetPort}
+				c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
 				if i, dup := seen[c]; dup {
 					out.Hosts[i]++
 					continue
 				}
 				seen[c] = len(out.Ports)
-				out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: inCluster})
+				out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: c.inCluster})
 				out.Hosts = append(out.Hosts, 1)
 			}
 		}
 	}
 	return out
+}
+
+// inMesh says whether a target is a service of this mesh. A Service of type ExternalName is a name for something outside.
+func inMesh(t *mesh.Target) bool {
+	if t.IsService() {
+		return t.Object.Spec().Get("type").Str() != "ExternalName"
+	}
+	return !t.External
 }
 
 // Known says whether any host that the rule takes in is in view.

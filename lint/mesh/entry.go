@@ -210,11 +210,19 @@ func serviceProtocol(p object.Value) string {
 // createdOf is when the API server says an object was made, "" in a file.
 func createdOf(o *object.Object) string { return o.Root().At("metadata", "creationTimestamp").Str() }
 
+// earlier compares creation times. An object without one is still to be created, after all that have one.
+func earlier(a, b string) bool {
+	if a == "" || b == "" {
+		return a != ""
+	}
+	return a < b
+}
+
 // older orders objects as Istio does: by creation time, then name, then namespace. Files have no times, so there the order is
 // not what a cluster will see; rules must not claim a winner on the strength of it.
 func older(aTime, bTime string, a, b *object.Object) bool {
 	if aTime != bTime {
-		return aTime < bTime
+		return earlier(aTime, bTime)
 	}
 	if a.Name != b.Name {
 		return a.Name < b.Name
@@ -225,7 +233,20 @@ func older(aTime, bTime string, a, b *object.Object) bool {
 	return a.Kind < b.Kind // only for a fixed order: Istio never compares kinds
 }
 
-func olderTarget(a, b *Target) bool { return older(a.created, b.created, a.Object, b.Object) }
+// olderTarget orders the targets of one host as Istio does: by creation time, then by the name in the registry, which is the host
+// for ServiceEntries and shorter for a Service, then by namespace.
+func olderTarget(a, b *Target) bool {
+	if a.created != b.created {
+		return earlier(a.created, b.created)
+	}
+	if a.IsService() != b.IsService() {
+		return a.IsService()
+	}
+	if ans, bns := a.Namespace(), b.Namespace(); ans != bns {
+		return ans < bns
+	}
+	return a.Object.Name < b.Object.Name
+}
 
 // IsCIDR says whether an entry of spec.addresses is a range rather than one address.
 func IsCIDR(address string) bool {

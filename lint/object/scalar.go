@@ -29,7 +29,7 @@ type yamlValue any
 
 // resolve gives a scalar node its value. bang says that the node has the tag "!", which yaml.Node does not tell.
 func resolve(n *yaml.Node, bang bool) (scalar, error) {
-	if n.Style == 0 || bang && n.Style&yaml.TaggedStyle == 0 {
+	if n.Style == 0 && !bang {
 		if isPlainString(n.Value) {
 			return stringScalar(n.Value), nil
 		}
@@ -80,10 +80,10 @@ func resolveKey(n *yaml.Node, bang bool) (string, error) {
 
 // yamlValueOf reads a scalar by its tag and style.
 func yamlValueOf(n *yaml.Node, bang bool) (yamlValue, error) {
-	if n.Style&yaml.TaggedStyle != 0 {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
 		return taggedValue(n.ShortTag(), n.Value)
-	}
-	if n.Style&^yaml.TaggedStyle != 0 && !bang {
+	case n.Style != 0 || bang:
 		return n.Value, nil
 	}
 	return plainValue(n.Value), nil

@@ -72,7 +72,7 @@ func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 		switch err := dec.Decode(&more); {
 		case err == nil:
 			at := uint32(start) + ln.offset(more.Line, more.Column)
-			return Value{}, &documentError{Syntax, at, "another document begins here, where most tools see none; end lines in LF or CRLF only, and put --- at the start of a line"}
+			return Value{}, &documentError{Syntax, at, hiddenDocument}
 		case !errors.Is(err, io.EOF):
 			return Value{}, syntaxError(err, text, ln, start, b.limits)
 		}
@@ -175,6 +175,12 @@ func longestIndent(text string) int {
 	return longest
 }
 
+// What follows the root of a document, kubectl drops in silence.
+const (
+	beyondRoot     = "this is no part of the document above it; check the indentation, or put --- before it"
+	hiddenDocument = "another document begins here, where most tools see none; end lines in LF or CRLF only, and put --- at the start of a line"
+)
+
 // wordings put the library's messages into words that say what to do.
 var wordings = []struct {
 	library string
@@ -186,7 +192,7 @@ var wordings = []struct {
 	{"did not find expected ',' or ']'", true, "a list that [ opens is not closed; add the comma or the ] that is missing before this"},
 	{"did not find expected ',' or '}'", true, "a mapping that { opens is not closed; add the comma or the } that is missing before this"},
 	{"did not find expected node content", true, "a value is expected here; write it, or quote it"},
-	{"did not find expected <document start>", true, "this is no part of the document above it; check the indentation, or put --- before it"},
+	{"did not find expected <document start>", true, beyondRoot},
 	{"found duplicate %YAML directive", true, "a second %YAML directive; remove it"},
 	{"found incompatible YAML document", true, "only YAML 1.1 and 1.2 can be read; correct the %YAML directive"},
 	{"found undefined tag handle", true, "the tag's handle is not declared; add a %TAG directive, or remove the tag"},

@@ -301,7 +301,7 @@ func (b *treeBuilder) emitField(f field, depth int) (i int32, end uint32, err er
 		return i, end, err
 	}
 	b.setKey(i, f)
-	if isNothing(f.value) {
+	if isNothing(f.value) && b.nodes[i].typ == Null {
 		// yaml.Node puts a missing value at the next token, wherever that is.
 		end = b.afterKey(b.nodes[i].keyEnd)
 		b.nodes[i].start, b.nodes[i].end = end, end
@@ -309,7 +309,7 @@ func (b *treeBuilder) emitField(f field, depth int) (i int32, end uint32, err er
 	return i, end, nil
 }
 
-// isNothing says whether a node stands for text that is not there, not even a tag or an anchor.
+// isNothing says whether a node stands for text that is not there, not even a tag or an anchor. (A lone "!" makes a string.)
 func isNothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 && n.Anchor == ""
 }
@@ -465,7 +465,7 @@ func (b *treeBuilder) fileLine(n *yaml.Node) int {
 	return 1 + strings.Count(b.text[:b.at(n)], "\n")
 }
 
-// isMerge recognises a plain << as a merge key, as YAML 1.1 does.
+// isMerge recognises a plain << as a merge key, as YAML 1.1 does; to Kubernetes' reader, a lone "!" makes a quoted one plain.
 func (b *treeBuilder) isMerge(key *yaml.Node) bool {
 	if key.Kind != yaml.ScalarNode || key.Value != "<<" {
 		return false
@@ -477,13 +477,15 @@ func (b *treeBuilder) isMerge(key *yaml.Node) bool {
 	return key.Style == 0 || bang
 }
 
+const compositeKey = "a mapping key is itself a mapping or a list, which JSON cannot hold; quote it"
+
 func (b *treeBuilder) keyName(key *yaml.Node) (string, error) {
 	n := key
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		return "", b.fail(Syntax, key, "a mapping key is itself a mapping or a list, which JSON cannot hold; quote it")
+		return "", b.fail(Syntax, key, "%s", compositeKey)
 	}
 	if n.Style == 0 && isPlainString(n.Value) {
 		return n.Value, nil
@@ -497,7 +499,7 @@ func (b *treeBuilder) keyName(key *yaml.Node) (string, error) {
 }
 
 // skipProperties returns where the value of a node begins: yaml.Node's position is that of its anchor or tag, if it has one.
-// bang says that the tag is a lone "!", which makes even a quoted scalar read as a plain one.
+// bang says that the tag is a lone "!", which makes any scalar a string.
 func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 	off = b.at(n)
 	anchor, tag := n.Anchor != "", n.Style&yaml.TaggedStyle != 0
@@ -508,14 +510,11 @@ func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 			anchor = false
 			for end++; int(end) < len(b.text) && isAnchorChar(b.text[end]); end++ {
 			}
-		case c == '!' && tag:
-			tag = false
+		case c == '!' && (tag || !bang && b.ownsTag(n, off)):
+			bang, tag = !tag, false // yaml.Node marks every tag but "!"
 			for int(end) < len(b.text) && !isBlank(b.text[end]) && breakLen(b.text[end:]) == 0 {
 				end++
 			}
-		case c == '!' && !bang && b.ownsBang(n, off):
-			bang = true
-			end++
 		default:
 			return off, bang
 		}
@@ -539,11 +538,8 @@ func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 	return off, bang
 }
 
-// ownsBang says whether a "!" at off is a tag of n itself: a block mapping begins where its first key does, whose tag it may be.
-func (b *treeBuilder) ownsBang(n *yaml.Node, off uint32) bool {
-	if end := int(off) + 1; end < len(b.text) && !isBlank(b.text[end]) {
-		return false
-	}
+// ownsTag says whether a tag at off is that of n itself: a block mapping begins where its first key does, whose tag it may be.
+func (b *treeBuilder) ownsTag(n *yaml.Node, off uint32) bool {
 	return len(n.Content) == 0 || b.at(n.Content[0]) != off
 }
 

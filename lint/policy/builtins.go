@@ -33,11 +33,13 @@ var builtins = []builtin{
 		function(types.A), evalEntry},
 	{"mesh.levels", "mesh.levels(): the traffic policies that the DestinationRule being judged writes, each with the ports that it reaches",
 		function(types.A), evalLevels},
+	{"mesh.uses", "mesh.uses(): the fields that the traffic policies of the DestinationRule being judged set, each with the ports on which it has an effect (live) and on which it has none (dead)",
+		function(types.A), evalUses},
 	{"mesh.reach", "mesh.reach(): the ports and hosts that the DestinationRule being judged takes in",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
-	{"mesh.port_losses", "mesh.port_losses(i): the values of the destination level that portLevelSettings[i] discards",
+	{"mesh.port_losses", "mesh.port_losses(i): the values of the destination level that portLevelSettings[i] discards, sorted by what can be done about them",
 		function(types.A, types.N), evalPortLosses},
 	{"mesh.subset_losses", "mesh.subset_losses(i): the values of the destination level that the policy of subsets[i] discards, by port",
 		function(types.A, types.N), evalSubsetLosses},
@@ -93,6 +95,7 @@ func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	return record{
 		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
 		"dns_capture": tri(s.DNSCapture), "auto_allocate": tri(s.AutoAllocate),
+		"mesh_config": s.MeshConfig.Set(), "default_pool": s.MeshConfig.At("defaultTrafficPolicy", "connectionPool").Set(),
 	}, nil
 }
 
@@ -160,9 +163,7 @@ func ruleAndReach(p *lint.Pass) (*mesh.DestinationRule, effective.Reach, error) 
 	if r == nil {
 		return nil, effective.Reach{}, errNotDestinationRule
 	}
-	type reachMemo struct{}
-	reach := p.Memo(reachMemo{}, func() any { return effective.ReachOf(p.Mesh, r) }).(effective.Reach)
-	return r, reach, nil
+	return r, p.Reach(), nil
 }
 
 func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -188,17 +189,40 @@ func evalLevels(p *lint.Pass, _ []*ast.Term) (any, error) {
 		return nil, err
 	}
 	var out []any
-	for _, l := range effective.LevelsIn(p.Object, reach) {
+	for _, l := range p.Levels() {
 		ports := make([]any, 0, len(l.Ports))
 		for _, port := range l.Ports {
 			ports = append(ports, portRecord(p.Mesh, port))
 		}
 		out = append(out, record{
 			"level": string(l.Kind), "path": pathRecord(l.Path), "subset": l.Subset, "port": l.Port, "known": reach.Known(),
-			"ports": ports, "shadowed": l.Shadowed, "policy": p.Object.Lookup(l.Path).Any(),
+			"ports": ports, "shadowed": l.Shadowed, "policy": p.Object.Lookup(l.Path).Any(), "retry_budget": l.HasRetryBudget(p.Mesh, p.Object),
 		})
 	}
 	return out, nil
+}
+
+func evalUses(p *lint.Pass, _ []*ast.Term) (any, error) {
+	if _, _, err := ruleAndReach(p); err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, u := range effective.UsesIn(p.Mesh, p.Object, p.Levels()) {
+		out = append(out, record{
+			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "field": u.Field.Name,
+			"block": u.Field.Block(), "path": pathRecord(u.Path), "value": u.Value.Any(), "text": effective.Text(u.Value),
+			"live": portRecords(p.Mesh, u.Live), "dead": portRecords(p.Mesh, u.Dead), "envoy": u.Field.Envoy,
+		})
+	}
+	return out, nil
+}
+
+func portRecords(ix *mesh.Index, ports []effective.Port) []any {
+	out := make([]any, 0, len(ports))
+	for _, port := range ports {
+		out = append(out, portRecord(ix, port))
+	}
+	return out
 }
 
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
@@ -281,18 +305,8 @@ func evalPortLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	level := object.Path{"spec", "trafficPolicy"}
-	entry := p.Object.Lookup(level.Child("portLevelSettings", i))
-	number := entry.At("port", "number")
-	n := uint32(number.Int())
-	if !number.Set() || effective.EntryFor(p.Object.Lookup(level), n) != i {
-		return []any{}, nil // no number, or an earlier entry for the port wins
-	}
-	ports := reach.Numbered(n)
-	if !reach.Known() {
-		ports = []effective.Port{{Port: mesh.Port{Number: n}, InCluster: p.Mesh.Settings().InCluster(p.Mesh.Rule(p.Object).Host)}}
-	}
-	return lossRecords(p, effective.LevelsOf(p.Mesh, p.Object, -1).LostAtPort(ports), level.Child("portLevelSettings", i)), nil
+	into := object.Path{"spec", "trafficPolicy", "portLevelSettings", i}
+	return lossesRecord(effective.LostByEntry(p.Mesh, p.Object, reach, i), into), nil
 }
 
 func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
@@ -310,47 +324,59 @@ func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 	if !reach.Known() {
 		ports = []effective.Port{{InCluster: p.Mesh.Settings().InCluster(p.Mesh.Rule(p.Object).Host)}}
 	}
-	var out []any
+	out := []any{}
 	for _, port := range ports {
-		for _, r := range lossRecords(p, levels.LostInSubset([]effective.Port{port}), at) {
+		if losses := levels.LostInSubset([]effective.Port{port}); len(losses) > 0 {
+			r := lossesRecord(losses, at)
+			r["port"] = port.Number
 			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// lossRecords describes losses; into is the level that would have to restate them.
-func lossRecords(p *lint.Pass, losses []effective.Loss, into object.Path) []any {
-	out := make([]any, 0, len(losses))
+// lossesRecord describes what one level takes away; into is that level. The values come sorted by what can be done about them,
+// since a policy that sorts them itself costs ten times as much.
+func lossesRecord(losses []effective.Loss, into object.Path) record {
+	fields, restate, restateTLS, lost, hosts := []any{}, []any{}, []any{}, []any{}, []any{}
+	seen := map[mesh.Host]bool{}
+	grave := false
 	for _, l := range losses {
-		ports := make([]any, 0, len(l.Ports))
-		for _, port := range l.Ports {
-			ports = append(ports, portRecord(p.Mesh, port))
-		}
-		out = append(out, record{
-			"field": l.Field.Name, "block": l.Field.Block(), "from": l.From, "to": l.To, "path": pathRecord(l.At),
-			"line": l.On.Locate(l.At).Range.Start.Line, "place": l.On.Locate(l.At).String(),
-			"into": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any(), "restatable": l.Field.Restatable(),
-			"envoy": l.Field.Envoy, "ports": ports,
+		fields = append(fields, record{
+			"field": l.Field.Name, "from": l.From, "to": l.To, "path": pathRecord(l.At), "line": l.On.Locate(l.At).Range.Start.Line, "envoy": l.Field.Envoy,
 		})
+		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any()}
+		switch {
+		case !l.Field.Restatable():
+			lost = append(lost, l.Field.Block())
+			grave = true
+		case l.Field.Block() == "tls":
+			restateTLS = append(restateTLS, write)
+			grave = grave || l.From != "plaintext"
+		default:
+			restate = append(restate, write)
+		}
+		for _, port := range l.Ports {
+			if port.Host != "" && !seen[port.Host] {
+				seen[port.Host] = true
+				hosts = append(hosts, string(port.Host))
+			}
+		}
 	}
-	return out
+	return record{"fields": fields, "restate": restate, "restate_tls": restateTLS, "unstatable": lost, "hosts": hosts, "grave": grave}
 }
 
 func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
-	var found []effective.Unwatched
-	switch p.Object.Kind {
-	case object.ServiceEntry:
-		found = effective.UnwatchedOf(p.Mesh, p.Mesh.Target(p.Object))
-	case object.DestinationRule:
-		found = effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
-	}
+	found := p.Unwatched()
 	out := make([]any, 0, len(found))
 	for _, u := range found {
 		ports := make([]any, 0, len(u.Ports))
 		for i, port := range u.Ports {
 			r := portRecord(p.Mesh, port)
+			pool := u.Policies[i].Block("connectionPool")
 			r["at"] = pathRecord(u.At[i])
+			r["connect_timeout"] = pool.Value.At("tcp", "connectTimeout").Set()
+			r["pool_from_mesh"] = u.Policies[i].FromMesh("connectionPool")
 			ports = append(ports, r)
 		}
 		out = append(out, record{

@@ -98,6 +98,10 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 		o.done()
 	}
 	m.When = gates(c)
+	m.Levels = levelGates(c)
+	for _, f := range c.list("facts") {
+		m.Facts = append(m.Facts, lint.Fact(f))
+	}
 	c.done()
 	return m, r.err()
 }
@@ -105,13 +109,31 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 func gates(c table) []lint.Gate {
 	var out []lint.Gate
 	for _, g := range c.tables("when") {
-		gate := lint.Gate{Kind: object.Kind(g.text("kind", false))}
-		for _, cond := range g.tables("all") {
-			gate.All = append(gate.All, lint.Condition{Path: cond.text("path", true), Values: cond.values("values"), Absent: cond.flag("absent")})
-			cond.done()
+		out = append(out, lint.Gate{Kind: object.Kind(g.text("kind", false)), All: conditions(g)})
+		g.done()
+	}
+	return out
+}
+
+func levelGates(c table) []lint.LevelGate {
+	var out []lint.LevelGate
+	for _, g := range c.tables("levels") {
+		gate := lint.LevelGate{All: conditions(g)}
+		if p, ok := g.table("port"); ok {
+			gate.Port = lint.PortGate{Family: p.list("family"), Cluster: p.list("cluster"), TLS: p.tri("tls"), External: p.tri("external")}
+			p.done()
 		}
 		g.done()
 		out = append(out, gate)
+	}
+	return out
+}
+
+func conditions(t table) []lint.Condition {
+	var out []lint.Condition
+	for _, cond := range t.tables("all") {
+		out = append(out, lint.Condition{Path: cond.text("path", true), Values: cond.values("values"), Absent: cond.flag("absent")})
+		cond.done()
 	}
 	return out
 }
@@ -207,6 +229,15 @@ func (t table) flag(key string) bool {
 		t.r.fail("%s.%s is %v; true or false is wanted", t.name, key, v)
 		return false
 	}
+}
+
+// tri is nil where the key is not set.
+func (t table) tri(key string) *bool {
+	if t.m[key] == nil {
+		return nil
+	}
+	b := t.flag(key)
+	return &b
 }
 
 func (t table) list(key string) []string {

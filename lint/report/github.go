@@ -26,7 +26,7 @@ func writeGitHub(w *bufio.Writer, v *view) error {
 	told := v.told()
 	for _, p := range v.Problems {
 		if !told[spotOf(p.Location)] {
-			writeCommand(w, v.opt, "error", p.Location, "problem: "+string(p.Kind), clean(p.Message))
+			writeCommand(w, v.opt, "error", p.Location, "problem ("+string(p.Kind)+")", clean(p.Message))
 		}
 	}
 	return nil

@@ -78,7 +78,8 @@ func beginsCommand(s string) bool {
 	return strings.HasPrefix(strings.TrimLeftFunc(s, unicode.IsSpace), "::")
 }
 
-// escapeJSON writes the runes of encoded JSON that act as \u escapes: the same document, fit to be shown.
+// escapeJSON writes the runes of encoded JSON that act as \u escapes, and the second # of what could be a logging command: the
+// same document, fit to be shown.
 func escapeJSON(doc []byte) []byte {
 	const hex = "0123456789abcdef"
 	escape := func(out []byte, unit rune) []byte {
@@ -87,12 +88,12 @@ func escapeJSON(doc []byte) []byte {
 	var out []byte
 	kept := 0 // doc[:kept] is in out
 	for i := 0; i < len(doc); {
-		if c := doc[i]; c < 0x7f { // what acts among these is either escaped by the encoder or its own layout
-			i++
-			continue
+		r, size := rune(doc[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(doc[i:])
 		}
-		r, size := utf8.DecodeRune(doc[i:])
-		if acts(r) {
+		// Below 0x7f, what acts is either escaped by the encoder or its own layout.
+		if r >= 0x7f && acts(r) || r == '#' && i > 0 && doc[i-1] == '#' {
 			out = append(out, doc[kept:i]...)
 			if hi, lo := utf16.EncodeRune(r); hi != replacement {
 				out = escape(escape(out, hi), lo)

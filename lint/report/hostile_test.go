@@ -62,6 +62,7 @@ func TestEscapeJSON(t *testing.T) {
 		{`{"a": "plain <b> é 決"}`, `{"a": "plain <b> é 決"}`},
 		{"\"\u202e\u009b\x7f\"", `"\u202e\u009b\u007f"`},
 		{"\"a\U000e0041b\"", `"a\udb40\udc41b"`},
+		{`"###vso[a] # #"`, `"#\u0023\u0023vso[a] # #"`},
 		{"\"\u2066\"\n", "\"\\u2066\"\n"},
 	} {
 		got := string(escapeJSON([]byte(c.in)))
@@ -173,7 +174,7 @@ func TestSARIFMessage(t *testing.T) {
 		f    lint.Finding
 		want string
 	}{
-		{"plain", lint.Finding{Message: "m", Effect: "it fails"}, "m. it fails."},
+		{"plain", lint.Finding{Message: "m", Effect: "it fails"}, "m. Effect: it fails."},
 		{"links", lint.Finding{Message: "m", Related: related("set here", "read here")}, "m. See [set here](1), [read here](2)."},
 		{"empty link", lint.Finding{Message: "m", Related: related(" ")}, "m. See [place 1](1)."},
 		{"placeholders", lint.Finding{Message: "pool {} and {0}"}, "pool {{}} and {{0}}."},

@@ -159,7 +159,9 @@ func TestColourIsPerWriter(t *testing.T) {
 
 // The engine makes fingerprints; they must reach those who compare runs.
 func TestFingerprints(t *testing.T) {
-	rule := lint.Rule{Meta: *notDNS, Check: func(p *lint.Pass) error {
+	meta := *notDNS
+	meta.Presets = []string{"recommended"}
+	rule := lint.Rule{Meta: meta, Check: func(p *lint.Pass) error {
 		p.Report(object.ParsePath("spec.resolution"), "resolution NONE", lint.Effect("none"))
 		return nil
 	}}
@@ -213,7 +215,7 @@ func TestHelp(t *testing.T) {
 	}{
 		{"safe", lint.Finding{Rule: notDNS, Fixes: []lint.Fix{fix(lint.Safe)}}, "do it (safe fix; see meshvet explain SE101)"},
 		{"several", lint.Finding{Rule: notDNS, Fixes: []lint.Fix{fix(lint.Unsafe), fix(lint.Show)}},
-			"do it (unsafe fix, which makes a choice for you; the first of 2; see meshvet explain SE101)"},
+			"do it (unsafe fix; the first of 2; see meshvet explain SE101)"},
 		{"show", lint.Finding{Rule: notDNS, Fixes: []lint.Fix{fix(lint.Show)}}, "do it (suggestion; see meshvet explain SE101)"},
 		{"remedy", lint.Finding{Rule: notDNS}, "Write resolution: DNS. More: meshvet explain SE101"},
 		{"remedy that is a sentence", lint.Finding{Rule: resets}, "Repeat in the entry what shall hold on the port. More: meshvet explain DR202"},

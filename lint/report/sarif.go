@@ -207,7 +207,7 @@ func (s *sarifWriter) result(f *lint.Finding) *sarif.Result {
 func messageOf(f *lint.Finding, related []lint.Related) *sarif.Message {
 	text := messageText(sentence(f.Message))
 	if f.Effect != "" {
-		text += " " + messageText(sentence(f.Effect))
+		text += " Effect: " + messageText(sentence(f.Effect))
 	}
 	for i, x := range related {
 		lead := ", "
@@ -279,7 +279,11 @@ func (s *sarifWriter) invocation(dropped int) *sarif.Invocation {
 	note := func(level, text string, at object.Location) {
 		n := sarif.NewNotification().WithLevel(level).WithMessage(sarif.NewTextMessage(messageText(text)))
 		if at.File != "" {
-			n.AddLocation(s.location(at, object.Key{}, nil))
+			l := s.location(at, object.Key{}, nil)
+			if l.PhysicalLocation != nil && !at.Range.Start.IsValid() {
+				l.PhysicalLocation.Region = nil
+			}
+			n.AddLocation(l)
 		}
 		inv.AddToolExecutionNotification(n)
 	}

@@ -148,7 +148,7 @@ func help(f *lint.Finding) string {
 	case lint.Safe:
 		kind = "safe fix"
 	case lint.Unsafe:
-		kind = "unsafe fix, which makes a choice for you"
+		kind = "unsafe fix"
 	default:
 		kind = "suggestion"
 	}

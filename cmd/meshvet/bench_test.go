@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meshvet/meshvet/lint/linttest/meshcorpus"
+)
+
+// The benchmarks run the program as a person does and read what the kernel says it cost. `make bench` puts the figures side by
+// side with those of parsefloor, which only reads the same files; ratios of one run are what counts, since machines differ.
+
+// program builds one of the module's commands.
+func program(b *testing.B, pkg string) string {
+	b.Helper()
+	bin := filepath.Join(b.TempDir(), filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-trimpath", "-o", bin, pkg)
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return bin
+}
+
+// measure runs a program b.N times and reports its CPU time, user and system, and the largest of its resident sizes.
+func measure(b *testing.B, documents int, bin string, args ...string) {
+	b.Helper()
+	var cpu time.Duration
+	var peak int64
+	for b.Loop() {
+		cmd := exec.Command(bin, args...)
+		cmd.Env = []string{"HOME=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code < 0 || code > exitFindings {
+			b.Fatalf("exit code %d, %v\n%.500s", code, err, out)
+		}
+		cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			peak = max(peak, usage.Maxrss)
+		}
+	}
+	b.ReportMetric(float64(cpu.Milliseconds())/float64(b.N), "cpu-ms/run")
+	if runtime.GOOS == "linux" { // elsewhere the unit of Maxrss differs
+		b.ReportMetric(float64(peak)/1024, "peak-MiB")
+	}
+	if documents > 0 {
+		b.ReportMetric(float64(cpu.Microseconds())/float64(b.N)/float64(documents), "cpu-us/document")
+	}
+}
+
+func BenchmarkCorpus(b *testing.B) {
+	bin, floor := program(b, "./cmd/meshvet"), program(b, "./lint/linttest/parsefloor")
+	for _, n := range []int{1_000, 10_000, 50_000} {
+		dir := b.TempDir()
+		documents, _, err := meshcorpus.Write(dir, meshcorpus.Spec{Documents: n})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("parsefloor/%d", n), func(b *testing.B) { measure(b, documents, floor, dir) })
+		b.Run(fmt.Sprintf("lint/%d", n), func(b *testing.B) {
+			measure(b, documents, bin, "lint", "--config", os.DevNull, "--complete", "--format", "compact", dir)
+		})
+	}
+}
+
+// BenchmarkReference is BenchmarkCorpus on a corpus made elsewhere, named by MESHVET_BENCH_CORPUS.
+func BenchmarkReference(b *testing.B) {
+	dir := os.Getenv("MESHVET_BENCH_CORPUS")
+	if dir == "" {
+		b.Skip("MESHVET_BENCH_CORPUS names no corpus")
+	}
+	bin, floor := program(b, "./cmd/meshvet"), program(b, "./lint/linttest/parsefloor")
+	b.Run("parsefloor", func(b *testing.B) { measure(b, 0, floor, dir) })
+	b.Run("lint", func(b *testing.B) {
+		measure(b, 0, bin, "lint", "--config", os.DevNull, "--complete", "--format", "compact", dir)
+	})
+}
+
+func BenchmarkStart(b *testing.B) {
+	bin := program(b, "./cmd/meshvet")
+	other := filepath.Join(b.TempDir(), "deployment.yaml")
+	if err := os.WriteFile(other, []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n"), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	invalid := filepath.Join(b.TempDir(), "invalid.yaml")
+	manifest := "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: web\nspec:\n  host: web\n  trafficPolicy:\n    outlierDetection:\n      interval: 5\n"
+	if err := os.WriteFile(invalid, []byte(manifest), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	examples := filepath.Join("..", "..", "examples", "good")
+	b.Run("other-kinds", func(b *testing.B) { measure(b, 0, bin, "lint", "--config", os.DevNull, other) })
+	b.Run("examples", func(b *testing.B) { measure(b, 0, bin, "lint", "--config", os.DevNull, examples) })
+	b.Run("cel", func(b *testing.B) { measure(b, 0, bin, "lint", "--config", os.DevNull, invalid) })
+}

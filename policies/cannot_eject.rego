@@ -1,0 +1,124 @@
+# METADATA
+# title: Outlier detection may not eject anything
+# description: |-
+#   An outlierDetection whose maxEjectionPercent lets nothing be ejected: it is unset, which means 10 %, or set so low that one of
+#   the host's endpoints is already more than that share. For static endpoints the number is known; for DNS names the rule says
+#   from how many addresses on an ejection is allowed.
+#
+#   Envoy ejects a host only while the share of ejected hosts, this one included, stays within max_ejection_percent. One of two is
+#   50 %, one of nine 11 %. Since envoyproxy/envoy#27909 (2023) this holds for the first host as well; before, one host could
+#   always go. always_eject_one_host is false by default, and Istio has no field for it. So the block is there, the counters of
+#   consecutive errors rise, and the failing address stays.
+#
+#   A host with one endpoint has nothing to eject at any percentage, which is another finding. Endpoints that are chosen by labels,
+#   and those of Kubernetes Services, are not counted.
+# related_resources:
+# - https://istio.io/latest/docs/reference/config/networking/destination-rule/#OutlierDetection
+# - https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/cluster/v3/outlier_detection.proto
+# - https://github.com/envoyproxy/envoy/pull/27909
+# custom:
+#   id: DR205
+#   category: traffic-policy
+#   severity: warning
+#   presets: [recommended, strict]
+#   kinds: [DestinationRule]
+#   when:
+#   - all:
+#     - {path: spec.trafficPolicy.outlierDetection}
+#   - all:
+#     - {path: "spec.trafficPolicy.portLevelSettings[*].outlierDetection"}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.outlierDetection"}
+#   - all:
+#     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].outlierDetection"}
+#   levels:
+#   - all:
+#     - {path: outlierDetection}
+#     port: {cluster: [STRICT_DNS, EDS]}
+#   remedy: |-
+#     Set maxEjectionPercent so that at least one endpoint may go: 50 for two or more, 34 for three or more.
+#   fix: unsafe
+#   proof: {kind: envoy, text: "outlier_detection.max_ejection_percent is absent or as written, always_eject_one_host is never written; Envoy compares the share of ejected hosts, the next one included, with the percentage"}
+#   observe:
+#     stats: [outlier_detection.ejections_overflow, outlier_detection.ejections_active, outlier_detection.ejections_detected_consecutive_5xx]
+#     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows outlierDetection without maxEjectionPercent"
+package meshvet.cannot_eject
+
+import data.meshvet.lib.result
+import rego.v1
+
+detecting := [level |
+	some level in mesh.levels()
+	not level.shadowed
+	level.policy.outlierDetection != null
+]
+
+written(level) := object.get(level.policy.outlierDetection, "maxEjectionPercent", null)
+
+percent(level) := 10 if written(level) == null
+
+percent(level) := written(level) if {
+	is_number(written(level))
+	written(level) > 0
+}
+
+says(level) := "maxEjectionPercent is unset, which means 10 %," if written(level) == null
+
+says(level) := sprintf("maxEjectionPercent %d", [written(level)]) if written(level) != null
+
+# Ports from whose list one address may be ejected at all.
+listed(level) := [p | some p in level.ports; p.list; not alone(p)]
+
+alone(p) if p.endpoints < 2
+
+stuck(p, percent) if {
+	is_number(p.endpoints)
+	p.endpoints * percent < 100
+}
+
+# How many addresses a name has only the resolver knows; a percentage above the default is the author's estimate of it.
+stuck(p, percent) if {
+	p.endpoints == null
+	p.cluster == "STRICT_DNS"
+	p.target.kind == "ServiceEntry"
+	percent <= 10
+}
+
+smallest(percent) := ceil(100 / percent)
+
+words := {10: "ten"}
+
+count_word(n) := object.get(words, n, format_int(n, 10))
+
+consequence(p, _) := sprintf("lets none of the %d endpoints of %s be ejected", [p.endpoints, p.host]) if is_number(p.endpoints)
+
+consequence(p, percent) := sprintf("lets nothing be ejected while %s has fewer than %s addresses", [p.host, count_word(smallest(percent))]) if p.endpoints == null
+
+arithmetic(p) := sprintf("one of %d would be %v %%", [p.endpoints, floor(1000 / p.endpoints) / 10]) if is_number(p.endpoints)
+
+arithmetic(p) := "one of two would be 50 %, one of nine 11 %" if p.endpoints == null
+
+whose(level) := "" if level.subset == ""
+
+whose(level) := sprintf(" for subset %s", [level.subset]) if level.subset != ""
+
+at(level) := array.concat(level.path, ["outlierDetection", "maxEjectionPercent"])
+
+findings contains result.with_more(
+	result.at(at(level), sprintf("%s %s%s", [says(level), consequence(ports[0], percent(level)), whose(level)])),
+	{
+		"effect": sprintf("Envoy ejects an address only if the ejected share then stays within max_ejection_percent (%s), and Istio leaves always_eject_one_host false: failing addresses are counted and kept", [arithmetic(ports[0])]),
+		"fixes": [result.set("set maxEjectionPercent to 50", "unsafe", [{"path": at(level), "value": 50}])],
+		"subject": {
+			"hosts": [h | some h in {p.host | some p in ports}],
+			"ports": [n | some n in {p.number | some p in ports}],
+		},
+	},
+) if {
+	some level in detecting
+	ports := listed(level)
+	count(ports) > 0
+	every p in ports {
+		stuck(p, percent(level))
+	}
+}

@@ -76,7 +76,7 @@ carried(ports) := [p | some p in ports; p.family != "none"]
 # What a port entry takes away is a loss, and told as one: the field should move there, not go.
 lost contains l.field if {
 	some i, _ in input.object.spec.trafficPolicy.portLevelSettings
-	some l in mesh.port_losses(i)
+	some l in mesh.port_losses(i).fields
 }
 
 lost_above(u) if {
@@ -99,6 +99,12 @@ place(p) := sprintf("port %d (%s) of %s", [p.number, p.protocol, p.host])
 some_of(places) := concat(", ", places) if count(places) <= 3
 
 some_of(places) := sprintf("%s and %d more", [concat(", ", array.slice(places, 0, 2)), count(places) - 2]) if count(places) > 3
+
+bare(ports) := some_of([sprintf("port %d (%s)", [p.number, spoken(p)]) | some p in ports])
+
+spoken(p) := p.protocol if p.protocol != ""
+
+spoken(p) := "no protocol" if p.protocol == ""
 
 places(ports) := some_of([place(p) | some p in ports])
 
@@ -146,11 +152,15 @@ only_shown(u) if {
 	not written(at(l4_idle_timeout))
 }
 
-message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s", [u.name, u.text, whose(u), places(u.dead)]) if {
+text(u) := u.text if is_object(u.value)
+
+text(u) := sprintf("%v", [u.value]) if not is_object(u.value)
+
+message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s", [u.name, text(u), whose(u), places(u.dead)]) if {
 	not only_shown(u)
 }
 
-message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s; tcp.idleTimeout is what counts there", [u.name, u.text, whose(u), places(u.dead)]) if {
+message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s; tcp.idleTimeout is what counts there", [u.name, text(u), whose(u), places(u.dead)]) if {
 	only_shown(u)
 }
 
@@ -292,8 +302,8 @@ findings contains result.with_more(
 	result.at(
 		half(level)[0].path,
 		sprintf(
-			"connectionPool.http (%s)%s serves %s and does nothing on %s",
-			[named(half(level)), whose(half(level)[0]), places(half(level)[0].live), places(opaque(half(level)[0]))],
+			"connectionPool.http (%s)%s serves %s and does nothing on %s of %s",
+			[named(half(level)), whose(half(level)[0]), bare(half(level)[0].live), bare(opaque(half(level)[0])), reach.host],
 		),
 	),
 	{

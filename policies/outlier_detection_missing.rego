@@ -54,7 +54,7 @@ unwatched := mesh.unwatched()
 
 single(u) if {
 	every p in u.ports {
-		not p.endpoints
+		p.endpoints == null
 	}
 }
 

@@ -3,6 +3,8 @@ package policies
 
 import "embed"
 
+//go:generate go run ../lint/policy/gen
+
 // FS holds each policy at the top and what they share below lib.
 //
 //go:embed *.rego lib/*.rego

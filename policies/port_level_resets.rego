@@ -50,7 +50,15 @@ severity(losses) := "warning" if not losses.grave
 
 copies(losses) := [result.set("restate the lost values in the entry", "safe", losses.restate) | count(losses.restate) > 0]
 
-tls_copies(losses) := [result.set("restate tls in the entry", "unsafe", losses.restate_tls) | count(losses.restate_tls) > 0]
+# The whole cure comes first; what of it is safe can be had by itself.
+tls_copies(losses) := [result.set("restate the lost values in the entry, tls among them", "unsafe", array.concat(losses.restate, losses.restate_tls)) |
+	count(losses.restate_tls) > 0
+]
+
+# What the mesh sets for all hosts would fill in, but the mesh configuration is not in view.
+unless(losses) := " (unless meshConfig.defaultTrafficPolicy, which is not in view, sets it)" if losses.no_mesh_config
+
+unless(losses) := "" if not losses.no_mesh_config
 
 note(losses) := "" if count(losses.unstatable) == 0
 
@@ -64,11 +72,11 @@ findings contains result.with_more(
 	{
 		"severity": severity(losses),
 		"effect": sprintf(
-			"Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for %s%s",
-			[concat(", ", [f.envoy | some f in losses.fields]), note(losses)],
+			"Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for %s%s%s",
+			[concat(", ", [f.envoy | some f in losses.fields]), unless(losses), note(losses)],
 		),
 		"related": [result.also(f.path, sprintf("%s is set here", [f.field])) | some f in losses.fields],
-		"fixes": array.concat(copies(losses), tls_copies(losses)),
+		"fixes": array.concat(tls_copies(losses), copies(losses)),
 		"subject": {"hosts": losses.hosts, "ports": [entry.port.number]},
 	},
 ) if {

@@ -26,6 +26,7 @@ var fixtureFolders = [...]string{"rules/testdata", "policies/testdata"}
 // fixture is the folder of a rule's fixtures. It has the same meaning to the tests of the rules.
 type fixture struct {
 	folder string
+	place  string // from the root of the repository, with slashes
 	names  []string
 }
 
@@ -40,7 +41,7 @@ func openFixture(root string, m *lint.Meta) (*fixture, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the fixtures of %s: %w", m.ID, err)
 		}
-		f := &fixture{folder: folder}
+		f := &fixture{folder: folder, place: parent + "/" + m.Name}
 		for _, e := range entries {
 			f.names = append(f.names, e.Name())
 		}
@@ -60,15 +61,13 @@ func (f *fixture) read(name string) (string, error) {
 	return string(data), nil
 }
 
-// choose picks the case to show: bad.yaml, or else the first bad file; the same for good.
-func (f *fixture) choose(kind string) string {
-	for _, name := range f.names {
-		if name == kind+".yaml" {
-			return name
-		}
+// bad picks the bad case to show: bad.yaml, or else the first.
+func (f *fixture) bad() string {
+	if slices.Contains(f.names, "bad.yaml") {
+		return "bad.yaml"
 	}
 	for _, name := range f.names {
-		if strings.HasPrefix(name, kind) && strings.Count(name, ".") == 1 && strings.HasSuffix(name, ".yaml") {
+		if strings.HasPrefix(name, "bad") && strings.Count(name, ".") == 1 {
 			return name
 		}
 	}
@@ -77,7 +76,7 @@ func (f *fixture) choose(kind string) string {
 
 // example judges a rule's bad manifest as its test does, and shows what a user would see.
 func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*example, error) {
-	bad := f.choose("bad")
+	bad := f.bad()
 	if bad == "" {
 		return nil, nil
 	}
@@ -120,9 +119,8 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 			return nil, err
 		}
 		in.Around = append(in.Around, loaded)
-		ex.Around += fmt.Sprintf("In view beside it is `%s`:\n\n%s\n\n", name, fence("yaml", around))
+		ex.Around = append(ex.Around, manifestFile{name, around})
 	}
-	ex.Around = strings.TrimSpace(ex.Around)
 	rep, err := engine.Lint(ctx, in)
 	if err != nil {
 		return nil, err
@@ -136,14 +134,12 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 	if ex.Output, err = textOf(rep); err != nil {
 		return nil, err
 	}
-	if r.Fix == lint.Safe {
-		if ex.Fixed, err = f.read(stem + ".fixed.yaml"); err != nil {
-			return nil, err
-		}
+	if ex.Fixed, err = f.read(stem + ".fixed.yaml"); err != nil {
+		return nil, err
 	}
-	if ex.Fixed == "" {
-		if ex.Good, err = f.read(f.choose("good")); err != nil {
-			return nil, err
+	for _, name := range f.names {
+		if (strings.HasPrefix(name, "bad") || strings.HasPrefix(name, "good")) && strings.Count(name, ".") == 1 {
+			ex.Files = append(ex.Files, fmt.Sprintf("[%s](../../%s/%s)", name, f.place, name))
 		}
 	}
 	return ex, nil

@@ -22,6 +22,7 @@ const (
 func main() {
 	tuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], process{
 		stdin:  os.Stdin,
 		stdout: os.Stdout,

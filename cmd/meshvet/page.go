@@ -37,12 +37,15 @@ type page struct {
 // example is what a rule's fixtures show.
 type example struct {
 	Bad    string
-	Output string // of the text report
-	Others bool   // other rules find something too
-	Fixed  string // the bad manifest after the rule's safe fixes
-	Good   string // a manifest that looks like the bad one and is right; only without Fixed
-	Around string // what else is in view
+	Output string         // of the text report
+	Others bool           // other rules find something too
+	Around []manifestFile // what else is in view
+	Fixed  string         // the bad manifest put right
+	Files  []string       // links to the fixtures
 }
+
+// manifestFile is a file of manifests to be shown.
+type manifestFile struct{ Name, Text string }
 
 // newPage describes one of all rules.
 func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {

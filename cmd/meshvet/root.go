@@ -31,6 +31,9 @@ func run(ctx context.Context, args []string, p process) int {
 	if err == nil {
 		return a.code
 	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	a.complain(err)
 	return exitFailed
 }

@@ -244,8 +244,8 @@ func (s *source) load(ctx context.Context) (*object.File, error) {
 	if s.err != nil {
 		return unreadable(s.name, s.err), nil
 	}
-	in := s.in
-	if in == nil {
+	in := interruptible(ctx, s.in)
+	if s.in == nil {
 		f, err := os.Open(s.path)
 		if err != nil {
 			return unreadable(s.name, plainError(err)), nil
@@ -254,6 +254,22 @@ func (s *source) load(ctx context.Context) (*object.File, error) {
 		in = f
 	}
 	return object.Load(ctx, s.name, in, object.Limits{})
+}
+
+// interruptible makes reading end when ctx does, whatever the reader waits for.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	if r == nil {
+		return nil
+	}
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err) //nolint:errcheck // it never fails
+	}()
+	context.AfterFunc(ctx, func() {
+		out.CloseWithError(ctx.Err()) //nolint:errcheck // it never fails
+	})
+	return out
 }
 
 // unreadable is a file of which nothing but its absence is known.

@@ -265,9 +265,11 @@ func warmsUp(port Port, p *Policy) bool {
 	return balances(port, p) && (b == "LEAST_REQUEST" || b == "ROUND_ROBIN")
 }
 
-// The names of what a port gets without a tls block.
+// Plaintext is the value in effect of a tls block that starts no TLS.
+const Plaintext = "plaintext"
+
+// The names of what else a port gets without a tls block.
 const (
-	plaintext = "plaintext"
 	autoMTLS  = "Istio's automatic mutual TLS"
 	noneOfIts = "no TLS of the rule's own" // where it is not known whether the host is in the mesh
 )
@@ -277,12 +279,12 @@ func defaultTLS(p *Policy, port Port) string {
 		if auto := p.mesh.Get("enableAutoMtls"); !auto.Set() || auto.Bool() {
 			return autoMTLS
 		}
-		return plaintext
+		return Plaintext
 	}
 	if !port.Known() {
 		return noneOfIts
 	}
-	return plaintext
+	return Plaintext
 }
 
 // tlsMode treats a tls block without mode as DISABLE, as Istio does, and ISTIO_MUTUAL inside the mesh as what happens anyway.
@@ -296,7 +298,7 @@ func tlsMode(p *Policy, port Port) string {
 		if !port.Known() && !port.InCluster {
 			return noneOfIts
 		}
-		return plaintext
+		return Plaintext
 	case "ISTIO_MUTUAL":
 		if port.InCluster || !port.Known() {
 			return defaultTLS(p, port)

@@ -105,12 +105,12 @@ func (c *spanChecker) readsAgain(span string, start uint32, want any, surroundin
 
 // isTagged says whether a tag stands before a value: it is not in the span, and changes the meaning.
 func (c *spanChecker) isTagged(start uint32) bool {
-	words := strings.FieldsFunc(c.text[c.start:start], func(r rune) bool { return isFolded(r) || strings.ContainsRune(",[{", r) })
+	words := strings.FieldsFunc(c.text[c.start:start], isFolded)
 	for i := len(words) - 1; i >= 0 && i >= len(words)-2; i-- {
-		if words[i][0] == '!' {
+		switch word := strings.TrimLeft(words[i], ",[{"); {
+		case strings.HasPrefix(word, "!"):
 			return true
-		}
-		if words[i][0] != '&' {
+		case !strings.HasPrefix(word, "&"):
 			return false
 		}
 	}

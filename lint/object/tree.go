@@ -502,7 +502,8 @@ func (b *treeBuilder) keyName(key *yaml.Node) (string, error) {
 // bang says that the tag is a lone "!", which makes any scalar a string.
 func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 	off = b.at(n)
-	anchor, tag := n.Anchor != "", n.Style&yaml.TaggedStyle != 0
+	nothing := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
+	anchor, tag := n.Anchor != "", true // still to come
 	for int(off) < len(b.text) {
 		end := off
 		switch c := b.text[off]; {
@@ -510,30 +511,27 @@ func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 			anchor = false
 			for end++; int(end) < len(b.text) && isAnchorChar(b.text[end]); end++ {
 			}
-		case c == '!' && (tag || !bang && b.ownsTag(n, off)):
-			bang, tag = !tag, false // yaml.Node marks every tag but "!"
+		case c == '!' && tag && (n.Style&yaml.TaggedStyle != 0 || b.ownsTag(n, off)):
+			tag = false
+			bang = n.Style&yaml.TaggedStyle == 0 // yaml.Node marks every tag but "!"
 			for int(end) < len(b.text) && !isBlank(b.text[end]) && breakLen(b.text[end:]) == 0 {
 				end++
 			}
 		default:
 			return off, bang
 		}
-		if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0 {
-			// Nothing has these properties: what follows belongs to somebody else, except another property.
-			next := end
-			for int(next) < len(b.text) && (b.text[next] == ' ' || b.text[next] == '\t') {
-				next++
-			}
-			if int(next) == len(b.text) || b.text[next] != '&' && b.text[next] != '!' {
-				return end, bang
-			}
-			off = next
-			if b.text[off] == '&' && !anchor || b.text[off] == '!' && !tag {
-				return end, bang
-			}
+		off = end
+		if !nothing {
+			off = b.skipBlank(end, "")
 			continue
 		}
-		off = b.skipBlank(end, "")
+		// What follows on other lines belongs to somebody else.
+		for int(end) < len(b.text) && (b.text[end] == ' ' || b.text[end] == '\t') {
+			end++
+		}
+		if int(end) < len(b.text) && (b.text[end] == '&' && anchor || b.text[end] == '!' && tag) {
+			off = end
+		}
 	}
 	return off, bang
 }

@@ -306,7 +306,7 @@ func evalPortLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 		return nil, err
 	}
 	into := object.Path{"spec", "trafficPolicy", "portLevelSettings", i}
-	return lossesRecord(effective.LostByEntry(p.Mesh, p.Object, reach, i), into), nil
+	return lossesRecord(p, effective.LostByEntry(p.Mesh, p.Object, reach, i), into), nil
 }
 
 func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
@@ -327,7 +327,7 @@ func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 	out := []any{}
 	for _, port := range ports {
 		if losses := levels.LostInSubset([]effective.Port{port}); len(losses) > 0 {
-			r := lossesRecord(losses, at)
+			r := lossesRecord(p, losses, at)
 			r["port"] = port.Number
 			out = append(out, r)
 		}
@@ -337,22 +337,26 @@ func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 
 // lossesRecord describes what one level takes away; into is that level. The values come sorted by what can be done about them,
 // since a policy that sorts them itself costs ten times as much.
-func lossesRecord(losses []effective.Loss, into object.Path) record {
+func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) record {
 	fields, restate, restateTLS, lost, hosts := []any{}, []any{}, []any{}, []any{}, []any{}
 	seen := map[mesh.Host]bool{}
 	grave := false
+	filled := false // whether the mesh configuration could have filled in what is lost
 	for _, l := range losses {
 		fields = append(fields, record{
 			"field": l.Field.Name, "from": l.From, "to": l.To, "path": pathRecord(l.At), "line": l.On.Locate(l.At).Range.Start.Line, "envoy": l.Field.Envoy,
 		})
+		filled = filled || l.Field.Block() == "connectionPool" || l.Field.Block() == "outlierDetection"
 		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any()}
 		switch {
 		case !l.Field.Restatable():
 			lost = append(lost, l.Field.Block())
 			grave = true
 		case l.Field.Block() == "tls":
-			restateTLS = append(restateTLS, write)
-			grave = grave || l.From != "plaintext"
+			if l.Ports[0].Known() { // whether an unknown host should get TLS is not for us to say
+				restateTLS = append(restateTLS, write)
+			}
+			grave = grave || l.Field.Name == "tls" && l.From != effective.Plaintext
 		default:
 			restate = append(restate, write)
 		}
@@ -363,7 +367,10 @@ func lossesRecord(losses []effective.Loss, into object.Path) record {
 			}
 		}
 	}
-	return record{"fields": fields, "restate": restate, "restate_tls": restateTLS, "unstatable": lost, "hosts": hosts, "grave": grave}
+	return record{
+		"fields": fields, "restate": restate, "restate_tls": restateTLS, "unstatable": lost, "hosts": hosts, "grave": grave,
+		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
+	}
 }
 
 func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {

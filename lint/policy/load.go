@@ -123,10 +123,6 @@ results[name] := found if {
 `
 
 func (s *set) compiler() (*ast.Compiler, error) {
-	caps, err := capabilities()
-	if err != nil {
-		return nil, err
-	}
 	modules := map[string]*ast.Module{}
 	for name, m := range s.modules {
 		modules[name] = m
@@ -136,7 +132,7 @@ func (s *set) compiler() (*ast.Compiler, error) {
 		return nil, fmt.Errorf("parse the main module: %w", err)
 	}
 	modules["meshvet_main.rego"] = main
-	c := ast.NewCompiler().WithStrict(true).WithCapabilities(caps).WithDefaultRegoVersion(ast.RegoV1)
+	c := ast.NewCompiler().WithStrict(true).WithCapabilities(capabilities()).WithDefaultRegoVersion(ast.RegoV1)
 	if c.Compile(modules); c.Failed() {
 		return nil, fmt.Errorf("compile policies: %w", c.Errors)
 	}

@@ -63,14 +63,16 @@ more(0) := ""
 
 more(n) := sprintf(" (and %d more)", [n]) if n > 0
 
-missing(tls) := [what |
-	some name, what in {"sni": "SNI", "subjectAltNames": "check of the server's name"}
-	count(object.get(tls, name, "")) == 0
-]
+lacks(tls, name) if count(object.get(tls, name, "")) == 0
 
-outer(tls) := "" if count(missing(tls)) == 0
-
-outer(tls) := sprintf(", without %s in the outer one", [concat(" and ", sort(missing(tls)))]) if count(missing(tls)) > 0
+outer(tls) := ", which has neither SNI nor a check of the server's name" if {
+	lacks(tls, "sni")
+	lacks(tls, "subjectAltNames")
+} else := ", which has no SNI" if {
+	lacks(tls, "sni")
+} else := ", which checks no name" if {
+	lacks(tls, "subjectAltNames")
+} else := ""
 
 # Sidecars load no credential without a workloadSelector, and then start no TLS at all.
 gateways_only(tls) if {

@@ -74,7 +74,9 @@ more(0) := ""
 
 more(n) := sprintf(" (and %d more)", [n]) if n > 0
 
-trusted(tls) := sprintf("the CAs in %s", [tls.credentialName]) if {
+trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
+	startswith(object.get(tls, "credentialName", ""), "configmap://")
+} else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
 	object.get(tls, "credentialName", "") != ""
 } else := sprintf("the CAs in %s", [tls.caCertificates]) if {
 	not object.get(tls, "caCertificates", "") in {"", "system"}

@@ -53,7 +53,13 @@ blocks := [b |
 
 fields(b) := sort([k | some k, v in b.value; k != "mode"; v != null])
 
-said(b) := concat(", ", fields(b))
+said(b) := fields(b)[0] if count(fields(b)) == 1
+
+said(b) := sprintf("%s and %s", [concat(", ", array.slice(fields(b), 0, count(fields(b)) - 1)), fields(b)[count(fields(b)) - 1]]) if count(fields(b)) > 1
+
+idle(b) := sprintf("%s does nothing", [said(b)]) if count(fields(b)) == 1
+
+idle(b) := sprintf("%s do nothing", [said(b)]) if count(fields(b)) > 1
 
 # Ports on which what the proxy sends is as the proxy makes it. The client's own TLS is passed through on the others.
 bare(b) := [p | some p in b.ports; not p.tls; p.family != "none"]
@@ -105,10 +111,10 @@ subject(b) := {
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls sets %s and no mode, which means DISABLE", [said(b)]),
+		sprintf("tls sets %s but no mode, which means DISABLE", [said(b)]),
 	),
 	{
-		"effect": sprintf("%s has no transport_socket, so everything leaves the proxy in plaintext and %s does nothing", [cluster(b), said(b)]),
+		"effect": sprintf("%s has no transport_socket, so everything leaves the proxy as the client sent it, in plaintext, and %s", [cluster(b), idle(b)]),
 		"fixes": [result.set(sprintf("set the mode to %s", [wanted(b)]), "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": wanted(b)}])],
 		"subject": subject(b),
 	},
@@ -120,11 +126,11 @@ findings contains result.with_more(
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls sets %s and no mode, which means DISABLE, for %s, where clients bring their own TLS", [said(b), first(passed(b))]),
+		sprintf("tls sets %s but no mode, which means DISABLE, for %s, where clients bring their own TLS", [said(b), first(passed(b))]),
 	),
 	{
 		"severity": "warning",
-		"effect": sprintf("Envoy passes the client's TLS through and starts none; %s does nothing", [said(b)]),
+		"effect": sprintf("Envoy passes the client's TLS through and starts none; %s", [idle(b)]),
 		"subject": subject(b),
 	},
 ) if {

@@ -74,7 +74,7 @@ func outlierFromRule(p *lint.Pass) {
 				lint.Effect(outlierPanic),
 				lint.Also(hit[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
 				lint.About(subjectOf(hit)),
-				suggestAll(dropOutlier(p, w)),
+				suggestAll(dropOutlier(p, w, len(hit) == len(w.Level.Ports))),
 			)
 		case onlyDynamic && (inSubset || len(w.Level.Ports) == 0):
 			p.Report(w.Path,
@@ -83,7 +83,7 @@ func outlierFromRule(p *lint.Pass) {
 				lint.Effect("Istio compiles no cluster that the block would apply to; on one that it does apply to, it would panic"),
 				lint.Also(reach.Ports[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
 				lint.About(subjectOf(reach.Ports)),
-				suggestAll(dropOutlier(p, w)),
+				suggestAll(dropOutlier(p, w, true)),
 			)
 		}
 	}
@@ -107,12 +107,16 @@ func lacking(l effective.Level) string {
 }
 
 // dropOutlier takes the block away. A level that would be left empty, which Istio refuses, goes with it; where that would lay
-// open what an outer level says, the change is not safe. Nothing is proposed if the mesh's default would take the block's place.
-func dropOutlier(p *lint.Pass, w effective.Written) []lint.Fix {
+// open what an outer level says, or where other hosts make use of the block, the change is not safe. Nothing is proposed if the
+// mesh's default would take the block's place.
+func dropOutlier(p *lint.Pass, w effective.Written, useless bool) []lint.Fix {
 	if defaultOutlier(p.Mesh).Set() {
 		return nil
 	}
 	drop := func(safety lint.Safety, title string, at object.Path) []lint.Fix {
+		if !useless {
+			safety = lint.Unsafe
+		}
 		return []lint.Fix{{Title: title, Safety: safety, Ops: []lint.Op{{Kind: lint.Remove, Path: at}}}}
 	}
 	isEntry := w.Level.Kind == effective.PortEntry || w.Level.Kind == effective.SubsetEntry

@@ -141,7 +141,7 @@ func writeCommandPage(w io.Writer, cmd *cobra.Command) error {
 		switch {
 		case !c.IsAvailableCommand() || c.Name() == "help":
 		case cmd.Name() == "completion":
-			children = append(children, fmt.Sprintf("- `%s`: %s", c.CommandPath(), c.Short))
+			children = append(children, "- `"+c.CommandPath()+"`: "+c.Short)
 		default:
 			children = append(children, fmt.Sprintf("- [%s](%s.md): %s", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "_"), c.Short))
 		}

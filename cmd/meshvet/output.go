@@ -137,8 +137,8 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	target, mode := name, fs.FileMode(0)
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		target = real
+	if linked, err := filepath.EvalSymlinks(name); err == nil {
+		target = linked
 	}
 	if info, err := os.Stat(target); err == nil {
 		if !info.Mode().IsRegular() {
@@ -155,7 +155,8 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 	if err == nil && mode != 0 {
 		err = tmp.Chmod(mode)
 	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
+	err = errors.Join(err, tmp.Close())
+	if err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), target)

@@ -11,13 +11,12 @@ func TestColored(t *testing.T) {
 	if err != nil {
 		t.Fatalf("open a terminal: %v", err)
 	}
-	defer terminal.Close()
+	t.Cleanup(func() { _ = terminal.Close() })
 	pipe, end, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pipe.Close()
-	defer end.Close()
+	t.Cleanup(func() { _, _ = pipe.Close(), end.Close() })
 
 	cases := []struct {
 		name  string

@@ -136,10 +136,11 @@ func relationsOf(m *lint.Meta, all []lint.Rule, link bool) []string {
 			if all[i].ID != id {
 				continue
 			}
+			name := "`" + all[i].Name + "`"
 			if link {
-				return fmt.Sprintf("[%s](%s.md) `%s`", id, id, all[i].Name)
+				return fmt.Sprintf("[%s](%s.md) %s", id, id, name)
 			}
-			return fmt.Sprintf("%s `%s`", id, all[i].Name)
+			return id + " " + name
 		}
 		return id // of a rule that is yet to come
 	}

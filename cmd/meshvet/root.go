@@ -98,7 +98,7 @@ Exit codes: 0 clean, 1 findings, 2 the run itself failed.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
-				return thisBuild().print(cmd.OutOrStdout())
+				return thisBuild().write(cmd.OutOrStdout())
 			}
 			return cmd.Help()
 		},

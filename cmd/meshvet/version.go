@@ -48,7 +48,7 @@ func thisBuild() build {
 	return b
 }
 
-func (b build) print(w io.Writer) error {
+func (b build) write(w io.Writer) error {
 	text := "meshvet " + b.version + "\n"
 	if b.revision != "" {
 		text += "revision:  " + b.revision
@@ -69,6 +69,6 @@ func newVersionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return thisBuild().print(cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return thisBuild().write(cmd.OutOrStdout()) },
 	}
 }

@@ -264,10 +264,10 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	go func() {
 		_, err := io.Copy(in, r)
-		in.CloseWithError(err) //nolint:errcheck // it never fails
+		in.CloseWithError(err)
 	}()
 	context.AfterFunc(ctx, func() {
-		out.CloseWithError(ctx.Err()) //nolint:errcheck // it never fails
+		out.CloseWithError(ctx.Err())
 	})
 	return out
 }

@@ -93,13 +93,13 @@ func TestNames(t *testing.T) {
 	root := writeTree(t, map[string]string{"repo/work/a.yaml": "", "repo/b.yaml": "", "c.yaml": ""})
 	cwd := filepath.Join(root, "repo", "work")
 	for arg, want := range map[string]string{
-		"a.yaml":                        "a.yaml",
-		"./a.yaml":                      "a.yaml",
-		filepath.Join(cwd, "a.yaml"):    "a.yaml",
-		"../b.yaml":                     "../b.yaml",
-		"../../c.yaml":                  "../../c.yaml",
-		filepath.Join(root, "c.yaml"):   filepath.ToSlash(filepath.Join(root, "c.yaml")),
-		filepath.Join(cwd, "../b.yaml"): filepath.ToSlash(filepath.Join(root, "repo", "b.yaml")),
+		"a.yaml":                           "a.yaml",
+		"./a.yaml":                         "a.yaml",
+		filepath.Join(cwd, "a.yaml"):       "a.yaml",
+		"../b.yaml":                        "../b.yaml",
+		"../../c.yaml":                     "../../c.yaml",
+		filepath.Join(root, "c.yaml"):      filepath.ToSlash(filepath.Join(root, "c.yaml")),
+		filepath.Join(cwd, "..", "b.yaml"): filepath.ToSlash(filepath.Join(root, "repo", "b.yaml")),
 	} {
 		got := newWalker(cwd, nil, t.Logf).add(arg)
 		if len(got) != 1 || got[0].name != want {

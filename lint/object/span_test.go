@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -117,10 +118,12 @@ func (c *spanChecker) isTagged(start uint32) bool {
 	return false
 }
 
+var keepsBlankLines = regexp.MustCompile(`[|>]\d?\+`)
+
 // collectionAgain reads the text of a mapping or list as a document of its own, indented as it was.
 func (c *spanChecker) collectionAgain(v Value, span string) error {
 	n := v.node()
-	if c.aliases || strings.Contains(span, "|+") || strings.Contains(span, ">+") || strings.Contains(span, `\u`) || strings.Contains(c.text, "%TAG") {
+	if c.aliases || keepsBlankLines.MatchString(span) || strings.Contains(span, `\u`) || strings.Contains(c.text, "%TAG") {
 		return nil
 	}
 	col := c.yaml.pos(n.start - uint32(c.start)).Col

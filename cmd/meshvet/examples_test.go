@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runAtRoot runs the program as a person does at the root of the repository.
+func runAtRoot(t *testing.T, args ...string) (stdout string, code int) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, process{
+		stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+		getenv: func(string) string { return "" },
+		getwd:  func() (string, error) { return root, nil },
+	})
+	if code == exitFailed {
+		t.Fatalf("the run failed: %s", errs.String())
+	}
+	return out.String(), code
+}
+
+var ruleInBrackets = regexp.MustCompile(`\[([A-Z]{2}\d{3}) `)
+
+func TestExamples(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		code int
+		ids  []string
+	}{
+		{"examples/good", exitClean, nil},
+		{"examples/bad/passthrough.yaml", exitFindings, []string{"DR201", "DR207", "DR211", "SE101"}},
+		{"examples/bad/tls-origination.yaml", exitFindings, []string{"DR202", "DR203", "DR231"}},
+		{"examples/bad/egress-gateway.yaml", exitFindings, []string{"DR234", "MX302"}},
+		{"examples", exitFindings, []string{"DR201", "DR202", "DR203", "DR207", "DR211", "DR231", "DR234", "MX302", "SE101"}},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			out, code := runAtRoot(t, "lint", "--config", os.DevNull, "--format", "compact", "--severity", "warning", c.path)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d\n%s", code, c.code, out)
+			}
+			var ids []string
+			for _, m := range ruleInBrackets.FindAllStringSubmatch(out, -1) {
+				ids = append(ids, m[1])
+			}
+			slices.Sort(ids)
+			if ids = slices.Compact(ids); !slices.Equal(ids, c.ids) {
+				t.Errorf("rules %v, want %v\n%s", ids, c.ids, out)
+			}
+		})
+	}
+}
+
+var readmeOutput = regexp.MustCompile("(?s)<!-- output of: meshvet (.*?) -->\n```text\n(.*?)```")
+
+// What the README shows is what the program says.
+func TestReadmeShowsRealOutput(t *testing.T) {
+	readme := filepath.Join("..", "..", "README.md")
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := readmeOutput.FindSubmatchIndex(text)
+	if m == nil {
+		t.Fatal("README.md shows no output")
+	}
+	args := strings.Fields(string(text[m[2]:m[3]]))
+	path, err := filepath.Abs(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := runAtRoot(t, args...)
+	if got := string(text[m[4]:m[5]]); got != want {
+		if !*update {
+			t.Fatalf("README.md shows\n%s\nthe program says\n%s\n(run the test with -update)", got, want)
+		}
+		fresh := slices.Concat(text[:m[4]], []byte(want), text[m[5]:])
+		if err := os.WriteFile(path, fresh, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -279,6 +279,8 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if r.flags.strictInput {
 		refuseTemplates(rep, files)
 	}
+	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(around))
 	if n := r.walker.excluded; n > 0 {
 		r.note("%d files and folders are left out by exclude: in %s", n, c.Source)
 	}

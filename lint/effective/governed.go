@@ -27,7 +27,7 @@ func Governed(ix *mesh.Index, o *object.Object) (reach Reach, inView bool) {
 			}
 			for _, p := range t.Ports {
 				reach.Ports = append(reach.Ports, Port{
-					Port: p, Host: hit.Host, Target: t, Cluster: ClusterTypeOf(t), InCluster: t.IsService() || !t.External,
+					Port: p, Host: hit.Host, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t),
 				})
 				reach.Hosts = append(reach.Hosts, 1)
 			}

@@ -61,7 +61,9 @@ func (c *spanChecker) children(v Value) error {
 		n := child.node()
 		if n.keyEnd > n.keyStart {
 			key := c.text[n.keyStart:n.keyEnd]
-			if !strings.HasPrefix(key, "*") && !c.readsAgain(key, n.keyStart, map[string]any{child.Key(): int64(1)}, "%s: 1", "{%s: 1}", "? %s\n: 1") {
+			if !strings.HasPrefix(key, "*") &&
+				!c.readsAgain(key, n.keyStart, map[string]any{child.Key(): int64(1)}, "%s: 1", "{%s: 1}", "? %s\n: 1") &&
+				!c.readsAgain(key, n.keyStart, child.Key(), "[%s]") {
 				return fmt.Errorf("key span %q does not read as %q", key, child.Key())
 			}
 		}
@@ -104,9 +106,11 @@ func (c *spanChecker) readsAgain(span string, start uint32, want any, surroundin
 	return false
 }
 
+var comment = regexp.MustCompile(`(?m)#.*$`)
+
 // isTagged says whether a tag stands before a value: it is not in the span, and changes the meaning.
 func (c *spanChecker) isTagged(start uint32) bool {
-	words := strings.FieldsFunc(c.text[c.start:start], isFolded)
+	words := strings.FieldsFunc(comment.ReplaceAllString(c.text[c.start:start], ""), isFolded)
 	for i := len(words) - 1; i >= 0 && i >= len(words)-2; i-- {
 		switch word := strings.TrimLeft(words[i], ",[{"); {
 		case strings.HasPrefix(word, "!"):
@@ -118,12 +122,10 @@ func (c *spanChecker) isTagged(start uint32) bool {
 	return false
 }
 
-var keepsBlankLines = regexp.MustCompile(`[|>]\d?\+`)
-
 // collectionAgain reads the text of a mapping or list as a document of its own, indented as it was.
 func (c *spanChecker) collectionAgain(v Value, span string) error {
 	n := v.node()
-	if c.aliases || keepsBlankLines.MatchString(span) || strings.Contains(span, `\u`) || strings.Contains(c.text, "%TAG") {
+	if c.aliases || strings.Contains(span, `\u`) || strings.Contains(c.text, "%TAG") {
 		return nil
 	}
 	col := c.yaml.pos(n.start - uint32(c.start)).Col
@@ -131,7 +133,13 @@ func (c *spanChecker) collectionAgain(v Value, span string) error {
 		col = 1
 	}
 	indent := strings.Repeat(" ", col-1)
-	text := indent + span + c.text[n.end:int(n.end)+breakLen(c.text[n.end:])]
+	// Blank lines after a block scalar may be part of its value, but not of its span.
+	after := c.text[n.end:c.end]
+	after = after[:len(after)-len(strings.TrimLeftFunc(after, isFolded))]
+	if len(after) < c.end-int(n.end) {
+		after = after[:strings.LastIndexFunc(after, isBreakRune)+1]
+	}
+	text := indent + span + after
 	pair := "[" + span + "]" // the only pair of [a: b]
 	var errs []error
 	for _, text := range []string{text, pair} {

@@ -129,7 +129,7 @@ func TestWrap(t *testing.T) {
 		{"short", "a b", 10, []string{"a b"}},
 		{"words", "one two three four", 9, []string{"one two", "three", "four"}},
 		{"long word", "a verylongword b", 5, []string{"a", "verylongword", "b"}},
-		{"wide", "決済 決済 決済", 9, []string{"決済 決済", "決済"}},
+		{"wide", "決済 連携 基盤", 9, []string{"決済 連携", "基盤"}},
 		{"commands", "one two ::error::x ::y z", 8, []string{"one two ::error::x ::y", "z"}},
 	} {
 		got := wrap(c.in, c.width)

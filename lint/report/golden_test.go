@@ -93,6 +93,7 @@ func TestNotesGolden(t *testing.T) {
 		{"notes", Options{}},
 		{"notes-verbose", Options{Verbose: true, SkipTold: true}},
 		{"notes-quiet", Options{Quiet: true}},
+		{"notes-color", Options{Color: true}},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			var buf bytes.Buffer

@@ -17,19 +17,20 @@ import (
 func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	bw := bufio.NewWriter(w)
 	v := newView(r, opt)
+	pens := newPens(opt.Color)
 	var told map[spot]bool
 	if opt.SkipTold {
 		told = v.told()
 	}
 	for _, p := range v.Problems {
 		if !told[spotOf(p.Location)] {
-			fmt.Fprintf(bw, "%s: problem: %s\n", place(p.Location), clean(p.Message))
+			fmt.Fprintf(bw, "%s: %s: %s\n", place(p.Location), pens.of(lint.Error, "problem"), clean(p.Message))
 		}
 	}
 	if !opt.Quiet {
 		for _, s := range v.Skipped {
 			if s.Rule == "" {
-				fmt.Fprintf(bw, "%s: notice: %s\n", place(noticePlace(r, s)), clean(s.Reason))
+				fmt.Fprintf(bw, "%s: %s: %s\n", place(noticePlace(r, s)), pens.of(lint.Info, "notice"), clean(s.Reason))
 			}
 		}
 	}

@@ -19,7 +19,7 @@ type Reporter interface {
 
 // Options says how reports are written. The zero value shows every finding, without colour.
 type Options struct {
-	Color     bool // colour text; the caller knows whether the output is a terminal
+	Color     bool // colour text, compact and notes; the caller knows whether the output is a terminal
 	NoExcerpt bool // leave the lines of the file out of text
 	Verbose   bool // Notes also tells which rules did not run, and the mesh scopes
 	Quiet     bool // no summary after text, and Notes tells problems only

@@ -1,0 +1,163 @@
+package lint_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+func TestReadConfig(t *testing.T) {
+	cfg, problems := lint.ReadConfig(".meshvet.yaml", []byte(`version: 1
+rules:
+  DR204: off
+  port-level-resets:
+    severity: error
+exclude: ["**/testdata/**"]
+context:
+  paths: [mesh]
+  complete: [serviceentry, Service]
+scopes:
+- name: prod
+  paths: [clusters/prod]
+istio:
+  version: "1.30"
+  dataplane: sidecar
+  dnsCapture: true
+  autoAllocate: false
+  gatewayNamespaces: [gw]
+  clusterDomain: homelab.local
+  rootNamespace: mesh-root
+  meshConfig:
+    connectTimeout: 5s
+`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got := *cfg.Rules["DR204"].Severity; got != lint.Off {
+		t.Errorf("DR204 is %s; YAML reads off as false", got)
+	}
+	if got := *cfg.Rules["port-level-resets"].Severity; got != lint.Error {
+		t.Errorf("severity %s", got)
+	}
+	if diff := cmp.Diff([]object.Kind{object.ServiceEntry, object.Service}, cfg.Complete); diff != "" {
+		t.Error(diff)
+	}
+	m := cfg.Mesh
+	if m.IstioVersion != "1.30" || m.ClusterDomain != "homelab.local" || m.RootNamespace != "mesh-root" || !*m.DNSCapture || *m.AutoAllocate || m.Dataplane != "sidecar" {
+		t.Errorf("settings %+v", m)
+	}
+	if got := m.MeshConfig.Get("connectTimeout").Str(); got != "5s" || m.MeshConfigSource != ".meshvet.yaml:21:3" {
+		t.Errorf("connectTimeout %q from %s", got, m.MeshConfigSource)
+	}
+}
+
+func TestReadConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ name, text, at, want string }{
+		{"unknown key", "version: 1\nexlude: []\n", ":2:1", `unknown key "exlude" in the configuration; did you mean "exclude"?`},
+		{"unknown key below", "istio:\n  meshconfig: {}\n", ":2:3", `did you mean "meshConfig"?`},
+		{"far from any key", "istio:\n  qqqqqqqqqqqq: 1\n", ":2:3", "known are"},
+		{"version", "version: 2\n", ":1:10", "version 2 is not supported"},
+		{"severity", "rules:\n  SE101: fatal\n", ":2:10", `severity "fatal" is not one of off, info, warning, error`},
+		{"pattern", "exclude: ['[']\n", ":1:11", "not a valid pattern"},
+		{"list wanted", "exclude: x\n", ":1:10", "a list is wanted"},
+		{"kind", "context:\n  complete: [Servise]\n", ":2:14", `did you mean "Service"?`},
+		{"version as number", "istio:\n  version: 1.30\n", ":2:12", "quote the version"},
+		{"dataplane", "istio:\n  dataplane: ambiant\n", ":2:14", "is not one of sidecar, ambient, mixed"},
+		{"boolean", "istio:\n  dnsCapture: maybe\n", ":2:15", "true or false is wanted"},
+		{"scope", "scopes:\n- name: x\n", ":2:3", "a scope takes a name and paths"},
+		{"syntax", "rules: [\n", ":", "cannot be read"},
+		{"two documents", "version: 1\n---\nversion: 1\n", ":2:1", "more than one YAML document"},
+		{"duplicate key", "version: 1\nversion: 1\n", ":2:1", "already set"},
+		{"not a mapping", "- x\n", ":1:1", "a mapping is wanted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := lint.ReadConfig("cfg", []byte(c.text))
+			if len(problems) == 0 {
+				t.Fatal("no problem")
+			}
+			p := problems[0]
+			if !strings.Contains(p.Message, c.want) || !strings.HasPrefix(p.Location.String(), "cfg"+c.at) {
+				t.Errorf("%s: %s\nwant %s: …%s…", p.Location, p.Message, c.at, c.want)
+			}
+		})
+	}
+}
+
+func TestReadConfigReportsAllMistakesAtOnce(t *testing.T) {
+	_, problems := lint.ReadConfig("cfg", []byte("version: 3\nexlude: []\nistio:\n  dataplane: x\n"))
+	if len(problems) != 3 {
+		t.Errorf("%d problems: %v", len(problems), problems)
+	}
+}
+
+func TestRulesOfTheConfiguration(t *testing.T) {
+	withOption := simple("DR220", object.DestinationRule, finds(nil, "found"))
+	withOption.Name = "slow-failure"
+	withOption.Options = []lint.Option{{Name: "limitSeconds", Default: int64(6), Doc: "the limit"}, {Name: "hosts", Default: []string{}, Doc: "hosts"}}
+	strict := simple("SE118", object.ServiceEntry, finds(nil, "found"))
+	strict.Presets = []string{"strict"}
+	rules := []lint.Rule{withOption, strict, simple("SE101", object.ServiceEntry, finds(nil, "found"))}
+	for _, c := range []struct {
+		name, text      string
+		enable, disable []string
+		selected        []string
+		mistake         string
+	}{
+		{name: "defaults", selected: []string{"DR220", "SE101"}},
+		{name: "off by name", text: "rules:\n  slow-failure: off\n", selected: []string{"SE101"}},
+		{name: "a severity switches on", text: "rules:\n  SE118: info\n", selected: []string{"DR220", "SE101", "SE118"}},
+		{name: "flags outrank", text: "rules:\n  SE101: off\n", enable: []string{"SE101"}, disable: []string{"DR220"}, selected: []string{"SE101"}},
+		{name: "options", text: "rules:\n  DR220:\n    options:\n      limitSeconds: 3\n      hosts: [a]\n", selected: []string{"DR220", "SE101"}},
+		{name: "unknown rule", text: "rules:\n  SE110: off\n", mistake: `cfg:2:3: unknown rule "SE110"; did you mean "SE118"?`},
+		{name: "unknown flag", disable: []string{"slow-failures"}, mistake: `--disable: unknown rule or category "slow-failures"; did you mean "slow-failure"?`},
+		{name: "unknown option", text: "rules:\n  DR220:\n    options:\n      limit: 3\n", mistake: `cfg:4:14: DR220 has no option "limit"`},
+		{name: "option of another type", text: "rules:\n  DR220:\n    options:\n      limitSeconds: x\n", mistake: `cfg:4:21: option "limitSeconds" of DR220 is x; its default is 6`},
+		{name: "no options at all", text: "rules:\n  SE101:\n    options:\n      a: 1\n", mistake: "SE101 has no options"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg, problems := lint.ReadConfig("cfg", []byte(c.text))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			cfg.Enable, cfg.Disable = c.enable, c.disable
+			e, err := lint.New(rules, cfg)
+			if c.mistake != "" {
+				var ce *lint.ConfigError
+				if !errors.As(err, &ce) || !strings.Contains(err.Error(), c.mistake) {
+					t.Errorf("error %v, want %s", err, c.mistake)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range e.Rules() {
+				got = append(got, m.ID)
+			}
+			if diff := cmp.Diff(c.selected, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOptionsReachTheRule(t *testing.T) {
+	var got any
+	r := simple("DR220", object.DestinationRule, func(p *lint.Pass) error { got = p.Option("limitSeconds"); return nil })
+	r.Options = []lint.Option{{Name: "limitSeconds", Default: int64(6), Doc: "the limit"}}
+	run(t, nil, []lint.Rule{r}, load(t, "a.yaml", rule))
+	if got != int64(6) {
+		t.Errorf("default %v", got)
+	}
+	cfg, _ := lint.ReadConfig("cfg", []byte("rules:\n  DR220:\n    options:\n      limitSeconds: 3\n"))
+	run(t, cfg, []lint.Rule{r}, load(t, "a.yaml", rule))
+	if got != int64(3) {
+		t.Errorf("configured %v", got)
+	}
+}

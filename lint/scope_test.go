@@ -1,0 +1,74 @@
+package lint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+func TestScopes(t *testing.T) {
+	named := func(file, name string) *object.File {
+		return load(t, file, strings.Replace(entry, "name: api", "name: "+name, 1))
+	}
+	for _, c := range []struct {
+		name   string
+		files  []*object.File
+		config []lint.ScopeConfig
+		want   map[string][]string
+	}{
+		{
+			"one mesh while no folder repeats an object",
+			[]*object.File{named("a/x.yaml", "x"), named("b/y.yaml", "y")}, nil,
+			map[string][]string{".": {"a/x.yaml", "b/y.yaml"}},
+		},
+		{
+			"sibling folders that repeat an object are meshes of their own",
+			[]*object.File{named("clusters/prod/x.yaml", "x"), named("clusters/staging/x.yaml", "x"), named("clusters/common.yaml", "y")}, nil,
+			map[string][]string{
+				"clusters/prod":     {"clusters/common.yaml", "clusters/prod/x.yaml"},
+				"clusters/staging":  {"clusters/common.yaml", "clusters/staging/x.yaml"},
+				"clusters/(shared)": {"clusters/common.yaml"},
+			},
+		},
+		{
+			"twice in one folder is a duplicate, not a mesh",
+			[]*object.File{named("a/x.yaml", "x"), named("a/again.yaml", "x")}, nil,
+			map[string][]string{"a": {"a/again.yaml", "a/x.yaml"}},
+		},
+		{
+			"configured scopes come first",
+			[]*object.File{named("a/x.yaml", "x"), named("b/y.yaml", "y"), named("c/z.yaml", "z")},
+			[]lint.ScopeConfig{{Name: "first", Paths: []string{"a"}}, {Name: "second", Paths: []string{"b/**"}}},
+			map[string][]string{"first": {"a/x.yaml"}, "second": {"b/y.yaml"}, "c": {"c/z.yaml"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, &lint.Config{Scopes: c.config}, nil, c.files...)
+			got := map[string][]string{}
+			for _, s := range r.Scopes {
+				got[s.Name] = s.Files
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A rule that counts the objects it sees shows that scopes do not leak into one another.
+func TestScopesDoNotSeeEachOther(t *testing.T) {
+	counting := simple("MX306", object.ServiceEntry, func(p *lint.Pass) error {
+		if n := p.Mesh.Count(object.ServiceEntry); n != 1 {
+			p.Report(nil, "sees others")
+		}
+		return nil
+	})
+	r := run(t, nil, []lint.Rule{counting}, load(t, "prod/x.yaml", entry), load(t, "staging/x.yaml", entry))
+	if len(r.Findings) != 0 || r.Stats.Judged != 2 {
+		t.Errorf("findings %v, judged %d", ids(r), r.Stats.Judged)
+	}
+}

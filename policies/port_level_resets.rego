@@ -48,7 +48,12 @@ severity(losses) := "error" if losses.grave
 
 severity(losses) := "warning" if not losses.grave
 
-copies(losses) := [result.set("restate the lost values in the entry", "safe", losses.restate) | count(losses.restate) > 0]
+copies(losses) := [result.set("restate the lost values in the entry", safety(losses), losses.restate) | count(losses.restate) > 0]
+
+# A block of the entry's own drops the mesh's block, with values that the rule's author never named.
+safety(losses) := "unsafe" if losses.over_mesh
+
+safety(losses) := "safe" if not losses.over_mesh
 
 # The whole cure comes first; what of it is safe can be had by itself.
 tls_copies(losses) := [result.set("restate the lost values in the entry, tls among them", "unsafe", array.concat(losses.restate, losses.restate_tls)) |

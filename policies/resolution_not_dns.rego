@@ -37,6 +37,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows \"type\": \"ORIGINAL_DST\""
 package meshvet.resolution_not_dns
 
+import data.meshvet.lib.address as addresses
 import data.meshvet.lib.result
 import rego.v1
 
@@ -44,11 +45,9 @@ spec := input.object.spec
 
 entry := mesh.entry()
 
-written := object.get(spec, "resolution", null)
+says := "resolution is omitted, which means NONE" if object.get(spec, "resolution", null) == null
 
-says := "resolution is omitted, which means NONE" if not written
-
-says := "resolution is NONE" if written
+says := "resolution is NONE" if spec.resolution == "NONE"
 
 concrete := [h.name | some h in entry.hosts; not h.wildcard; not h.address; contains(h.name, ".")]
 
@@ -56,7 +55,7 @@ wildcards := [h.name | some h in entry.hosts; h.wildcard]
 
 has_range if {
 	some address in object.get(spec, "addresses", [])
-	contains(address, "/")
+	addresses.is_range(address)
 }
 
 applies if {
@@ -78,16 +77,13 @@ endpoints := object.get(spec, "endpoints", [])
 addressed_by_ip if {
 	count(endpoints) > 0
 	every e in endpoints {
-		is_ip(e.address)
+		by_address(e.address)
 	}
 }
 
-is_ip(address) if regex.match(`^[0-9]+(\.[0-9]+){3}$`, address)
+by_address(text) if addresses.is_ip(text)
 
-is_ip(address) if {
-	contains(address, ":")
-	not startswith(address, "unix:")
-}
+by_address(text) if addresses.is_socket(text)
 
 wanted := "STATIC" if addressed_by_ip
 

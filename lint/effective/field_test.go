@@ -66,7 +66,7 @@ func TestLivenessByFamily(t *testing.T) {
 				number, _, _ := strings.Cut(families[family], " ")
 				for _, port := range reach.Ports {
 					p := effective.LevelsOf(ix, objects[0], -1).For(port.Number, effective.Without{})
-					if object.ParsePath(number)[0] == portText(port) && field(t, test.field).Live(port, p) {
+					if number == portText(port) && field(t, test.field).Live(port, p) {
 						live = append(live, family)
 					}
 				}

@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -16,6 +17,11 @@ type Loss struct {
 	To    string         // the value in effect instead
 	Ports []Port         // the ports on which it is lost
 	Value object.Value   // as written
+	// OverMesh says that the mesh configuration has filled the field's block. A level that restates the field has a block of its
+	// own, which drops the mesh's whole.
+	OverMesh bool
+	// Latent says that the value is not lost now, because the mesh's block makes up for it, but would be for that reason.
+	Latent bool
 }
 
 // LostAtPort lists what a rule's destination-level portLevelSettings entry for a port takes away: the fields that the
@@ -64,7 +70,33 @@ func (l Levels) LostInSubset(ports []Port) []Loss {
 	return compare(l.For(n, Without{Subset: true}), l.For(n, Without{}), ports)
 }
 
+// compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
+	out := lost(outer, inner, ports)
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh}
+	for i := range out {
+		if b := out[i].Field.Block(); inner.FromMesh(b) {
+			out[i].OverMesh = true
+			delete(bare.Blocks, b)
+		}
+	}
+	if len(bare.Blocks) == len(inner.Blocks) {
+		return out
+	}
+	told := map[*Field]bool{}
+	for _, l := range out {
+		told[l.Field] = true
+	}
+	for _, l := range lost(outer, bare, ports) {
+		if b := l.Field.Block(); inner.FromMesh(b) && bare.Block(b).Object == nil && !told[l.Field] {
+			l.OverMesh, l.Latent = true, true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func lost(outer, inner *Policy, ports []Port) []Loss {
 	var out []Loss
 	whole := map[string]bool{} // blocks whose loss has been told as one
 	for _, f := range fields {

@@ -115,22 +115,20 @@ func (x *Index) EnvoyFilters() []*object.Object {
 	return out
 }
 
-// BackendTLSPolicyFor returns a Gateway API BackendTLSPolicy that targets a host. Istio turns it into a DestinationRule, so
-// what a DestinationRule alone says about TLS is then not the whole.
+// BackendTLSPolicyFor returns a Gateway API BackendTLSPolicy that targets a ServiceEntry or Service, the first by name. Istio
+// turns it into a DestinationRule, so what a DestinationRule alone says about TLS is then not the whole. It takes only targets
+// in the policy's own namespace, none of kind Hostname, and no policy with the annotation istio.io/ignore-policy-attachment.
 func (x *Index) BackendTLSPolicyFor(t *Target) *object.Object {
-	policies := x.byKind[object.BackendTLSPolicy]
-	if policies == nil {
-		return nil
+	group := ""
+	if !t.IsService() {
+		group = object.IstioGroup
 	}
-	for _, o := range policies.all() {
-		if NamespaceOf(o) != t.Namespace() {
+	for o := range x.All(object.BackendTLSPolicy) {
+		if NamespaceOf(o) != t.Namespace() || o.Annotation("istio.io/ignore-policy-attachment") == "true" {
 			continue
 		}
 		for _, ref := range o.Spec().Get("targetRefs").Items() {
-			kind, name := ref.Get("kind").Str(), ref.Get("name").Str()
-			switch {
-			case kind == "Hostname" && slices.Contains(t.Hosts, Host(name)),
-				(kind == "Service" || kind == "ServiceEntry") && string(t.Object.Kind) == kind && t.Object.Name == name:
+			if ref.Get("group").Str() == group && ref.Get("kind").Str() == string(t.Object.Kind) && ref.Get("name").Str() == t.Object.Name {
 				return o
 			}
 		}

@@ -106,7 +106,7 @@ func (c *spanChecker) readsAgain(span string, start uint32, want any, surroundin
 	return false
 }
 
-var comment = regexp.MustCompile(`(?m)#.*$`)
+var comment = regexp.MustCompile(`(?m)(^|[ \t])#.*$`)
 
 // isTagged says whether a tag stands before a value: it is not in the span, and changes the meaning.
 func (c *spanChecker) isTagged(start uint32) bool {

@@ -207,6 +207,12 @@ func (b *treeBuilder) emitScalar(i int32, n *yaml.Node, start uint32, bang bool)
 	if err != nil {
 		return end, b.fail(Syntax, n, "%s", err)
 	}
+	if s.typ == Null && n.Anchor != "" && n.Value == "" && n.Style == 0 {
+		// yaml.Node does not tell whether a lone "!" on a later line is the tag of this or of the next key.
+		if next := b.skipBlank(end, ""); int(next) < len(b.text) && b.text[next] == '!' {
+			return end, b.fail(Syntax, n, "%s", strayTag)
+		}
+	}
 	nd := &b.nodes[i]
 	nd.typ, nd.bits = s.typ, s.bits
 	if s.typ == String {
@@ -216,6 +222,8 @@ func (b *treeBuilder) emitScalar(i int32, n *yaml.Node, start uint32, bang bool)
 	}
 	return end, nil
 }
+
+const strayTag = "an anchor without a value is followed by a tag; put them on one line"
 
 // unhide gives a string of a JSON document its value where the YAML scanner was shown something else.
 func (b *treeBuilder) unhide(s string, n *yaml.Node, start, end uint32) string {
@@ -503,7 +511,8 @@ func (b *treeBuilder) keyName(key *yaml.Node) (string, error) {
 func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 	off = b.at(n)
 	nothing := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
-	anchor, tag := n.Anchor != "", true // still to come
+	tagged := n.Style&yaml.TaggedStyle != 0 // with any tag but "!", which yaml.Node does not note
+	anchor, tag := n.Anchor != "", true     // still to come
 	for int(off) < len(b.text) {
 		end := off
 		switch c := b.text[off]; {
@@ -511,9 +520,8 @@ func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 			anchor = false
 			for end++; int(end) < len(b.text) && isAnchorChar(b.text[end]); end++ {
 			}
-		case c == '!' && tag && (n.Style&yaml.TaggedStyle != 0 || b.ownsTag(n, off)):
-			tag = false
-			bang = n.Style&yaml.TaggedStyle == 0 // yaml.Node marks every tag but "!"
+		case c == '!' && tag && (tagged || b.ownsTag(n, off)):
+			tag, bang = false, !tagged
 			for int(end) < len(b.text) && !isBlank(b.text[end]) && breakLen(b.text[end:]) == 0 {
 				end++
 			}
@@ -521,15 +529,15 @@ func (b *treeBuilder) skipProperties(n *yaml.Node) (off uint32, bang bool) {
 			return off, bang
 		}
 		off = end
-		if !nothing {
+		if !nothing || anchor || tagged && tag {
 			off = b.skipBlank(end, "")
 			continue
 		}
-		// What follows on other lines belongs to somebody else.
+		// What follows belongs to somebody else, except a lone "!".
 		for int(end) < len(b.text) && (b.text[end] == ' ' || b.text[end] == '\t') {
 			end++
 		}
-		if int(end) < len(b.text) && (b.text[end] == '&' && anchor || b.text[end] == '!' && tag) {
+		if int(end) < len(b.text) && b.text[end] == '!' && tag {
 			off = end
 		}
 	}

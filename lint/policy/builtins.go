@@ -342,7 +342,19 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	seen := map[mesh.Host]bool{}
 	grave := false
 	filled := false // whether the mesh configuration could have filled in what is lost
+	overMesh := false
+	whole := map[string]bool{} // blocks that are restated as one
 	for _, l := range losses {
+		overMesh = overMesh || l.OverMesh
+		whole[l.Field.Name] = true
+	}
+	for _, l := range losses {
+		if l.Latent {
+			if l.Field.Name == l.Field.Block() || !whole[l.Field.Block()] {
+				restate = append(restate, record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any()})
+			}
+			continue
+		}
 		fields = append(fields, record{
 			"field": l.Field.Name, "from": l.From, "to": l.To, "path": pathRecord(l.At), "line": l.On.Locate(l.At).Range.Start.Line, "envoy": l.Field.Envoy,
 		})
@@ -357,7 +369,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 				restateTLS = append(restateTLS, write)
 			}
 			grave = grave || l.Field.Name == "tls" && l.From != effective.Plaintext
-		default:
+		case l.Field.Name == l.Field.Block() || !whole[l.Field.Block()]:
 			restate = append(restate, write)
 		}
 		for _, port := range l.Ports {
@@ -369,7 +381,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	}
 	return record{
 		"fields": fields, "restate": restate, "restate_tls": restateTLS, "unstatable": lost, "hosts": hosts, "grave": grave,
-		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
+		"over_mesh": overMesh, "no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
 	}
 }
 

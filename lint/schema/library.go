@@ -85,7 +85,7 @@ func (w *walker) reconcile(found []finding, from source, errs field.ErrorList, r
 		at := resolve(raw, e.Field)
 		excused := slices.ContainsFunc(w.excused, func(p object.Path) bool { return p.Equal(at) })
 		if !excused && !covered(at, out) {
-			out = append(out, finding{Violation{Path: at, Message: reworded(at, e)}, from})
+			out = append(out, finding{reworded(at, e), from})
 		}
 	}
 	return out
@@ -146,17 +146,16 @@ func cutKey(m map[string]any, at string) (key, rest string, ok bool) {
 	return key, rest, ok
 }
 
-// reworded makes a message of a library's error.
-func reworded(at object.Path, e *field.Error) string {
-	name := label(at, -1)
-	if e.Type == field.ErrorTypeRequired {
-		return fmt.Sprintf("%s is missing, and it is required", name)
+// reworded makes a violation of a library's error.
+func reworded(at object.Path, e *field.Error) Violation {
+	if e.Type == field.ErrorTypeRequired && len(at) > 0 {
+		return Violation{Path: at, Kind: MissingField, Message: fmt.Sprintf("%s has no %s, which is required", label(at.Parent(), -1), label(at, -1))}
 	}
 	detail := strings.TrimPrefix(e.Detail, e.Field+" in body ")
 	if detail == "" {
 		detail = strings.ToLower(e.Type.String())
 	}
-	return name + ": " + strings.TrimSuffix(detail, ".")
+	return Violation{Path: at, Message: label(at, -1) + ": " + strings.TrimSuffix(detail, ".")}
 }
 
 // schemaErrors validates with the schema, as a CRD's registry strategy does on creation before it comes to the CEL rules.

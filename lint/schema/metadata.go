@@ -98,10 +98,13 @@ func (w *walker) metadata(root Value) bool {
 			case "annotations":
 				good = w.annotations(f) && good
 			case "finalizers", "ownerReferences", "managedFields":
-				// Rare in what people write, so it is left to the Kubernetes library.
+				// Rare in what people write, so the rest of it is left to the Kubernetes library.
 				if f.First() != nil {
 					w.unsureMeta = true
 					good = good && !w.quick
+				}
+				if f.Key() == "finalizers" {
+					good = w.finalizers(f) && good
 				}
 			}
 			w.pop()
@@ -282,6 +285,23 @@ func (w *walker) qualifiedKey(f Value, key, what string) bool {
 		"%s is not a valid name of %s; letters, digits, '-', '_' and '.' are allowed, at most 63, after a domain and a '/' or alone",
 		quoted(f.Key()), what))
 	return false
+}
+
+func (w *walker) finalizers(v Value) bool {
+	if w.quick || v.Type() != List {
+		return !w.quick
+	}
+	good := true
+	i := 0
+	for item := v.First(); item != nil && !w.full(); item = item.Next() {
+		if s := item.Str(); item.Type() == Null || item.Type() == String && len(validation.IsQualifiedName(s)) > 0 {
+			w.report(fromMetadata, InvalidValue, object.Path{i}, item, fmt.Sprintf(
+				"%s %s is not a valid name of a finalizer, such as example.com/cleanup", label(w.path.Child(i), -1), got(item)))
+			good = false
+		}
+		i++
+	}
+	return good
 }
 
 // timestamp judges a time in metadata.

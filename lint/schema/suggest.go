@@ -100,7 +100,7 @@ func misspelt(wrong string, names []string) []string {
 	}
 	// keepAlive for tcpKeepalive, timeout for connectTimeout and idleTimeout, portNumber for number.
 	for _, name := range names {
-		if f := fold(name); strings.Contains(f, folded) || len(f) >= 4 && strings.HasSuffix(folded, f) {
+		if f := fold(name); strings.HasPrefix(f, folded) || strings.HasSuffix(f, folded) || len(f) >= 4 && strings.HasSuffix(folded, f) {
 			best = append(best, name)
 		}
 	}

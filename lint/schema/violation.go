@@ -79,7 +79,7 @@ func compare(a, b Violation) int {
 func label(p object.Path, free int) string {
 	start := len(p) - 1
 	for start > 0 {
-		if _, isKey := p[start].(string); isKey && start != free {
+		if key, isKey := p[start].(string); isKey && start != free && !strings.ContainsAny(key, "./") {
 			break
 		}
 		start--

@@ -1,0 +1,48 @@
+# METADATA
+# title: DNS_ROUND_ROBIN takes one endpoint at most
+# description: |-
+#   A ServiceEntry with resolution DNS_ROUND_ROBIN and two or more endpoints.
+#
+#   DNS_ROUND_ROBIN is a LOGICAL_DNS cluster: one name, of whose newest answer a new connection takes the first address. There is
+#   no place in it for a second endpoint. Istio's webhook refuses the object; compiled all the same, Istio keeps the first endpoint
+#   and drops the others.
+# related_resources:
+# - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
+# - https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/service_discovery#logical-dns
+# custom:
+#   id: SE107
+#   category: service-entry
+#   severity: error
+#   presets: [recommended, strict]
+#   kinds: [ServiceEntry]
+#   when:
+#   - all:
+#     - {path: spec.resolution, values: [DNS_ROUND_ROBIN]}
+#     - {path: "spec.endpoints[*]"}
+#   remedy: |-
+#     Write resolution DNS, which keeps all endpoints and balances over them, or leave one endpoint.
+#   fix: unsafe
+#   proof: {kind: rejects, text: "Istio's validation refuses the object; compiled all the same, only the first endpoint is in the cluster"}
+#   observe:
+#     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows LOGICAL_DNS with one endpoint"
+package meshvet.too_many_round_robin_endpoints
+
+import data.meshvet.lib.result
+import rego.v1
+
+endpoints := input.object.spec.endpoints
+
+findings contains result.with_more(
+	result.at(
+		["spec", "endpoints"],
+		sprintf("resolution DNS_ROUND_ROBIN takes one endpoint at most, and there are %d: %s", [count(endpoints), concat(", ", [object.get(e, "address", "?") | some e in endpoints])]),
+	),
+	{
+		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, the LOGICAL_DNS cluster keeps %s and drops the others", [object.get(endpoints[0], "address", "the first")]),
+		"related": [result.also(["spec", "resolution"], "DNS_ROUND_ROBIN is set here")],
+		"fixes": [result.set("set resolution to DNS", "unsafe", [{"path": ["spec", "resolution"], "value": "DNS"}])],
+	},
+) if {
+	input.object.spec.resolution == "DNS_ROUND_ROBIN"
+	count(endpoints) > 1
+}

@@ -128,7 +128,10 @@ func (m *Merged) add(r *DestinationRule) {
 }
 
 // merge follows Istio's mergeDestinationRule with ENABLE_ENHANCED_DESTINATIONRULE_MERGE, its default: rules with equal
-// exportTo become one, the oldest destination-level policy winning whole; others stand beside each other.
+// exportTo become one, the oldest destination-level policy winning whole; others stand beside each other. Two results look
+// like mistakes of Istio's and are kept, since Envoy gets them: a younger rule whose exportTo takes in an older one's is merged
+// into it, and lost to the namespaces that only its own list names; and one without a workloadSelector that is exported to "."
+// only is swallowed by a rule with a selector beside it.
 func merge(rules []*DestinationRule, enhanced bool) []*Merged {
 	var out []*Merged
 	for _, r := range rules {

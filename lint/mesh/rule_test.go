@@ -95,8 +95,10 @@ func TestRuleFor(t *testing.T) {
 			rules: rule("egress", "a", host, old, pool) + rule("egress", "b", host, young, ", exportTo: ['*']"+pool), want: "egress/b"},
 		{name: "whichever of the two is exported explicitly",
 			rules: rule("egress", "a", host, old, ", exportTo: ['*']"+pool) + rule("egress", "b", host, young, pool), want: "egress/b"},
-		{name: "a wider export is merged into the narrower and also stands alone", policy: "b",
-			rules: rule("egress", "a", host, old, ", exportTo: [app]"+pool) + rule("egress", "b", host, young, ", exportTo: [app, third]"+pool), want: "egress/b"},
+		{name: "a younger rule of wider export is merged into the older",
+			rules: rule("egress", "a", host, old, ", exportTo: [app]"+pool) + rule("egress", "b", host, young, ", exportTo: [app, third]"+pool), want: "egress/a+egress/b"},
+		{name: "and is lost where only it is exported", client: "third",
+			rules: rule("egress", "a", host, old, ", exportTo: [app]"+pool) + rule("egress", "b", host, young, ", exportTo: [app, third]"+pool), want: "none"},
 
 		{name: "a selector that matches", client: "egress", labels: map[string]string{"app": "x", "v": "1"},
 			rules: rule("egress", "general", host, old, pool) + rule("egress", "sel", host, young, ", workloadSelector: {matchLabels: {app: x}}"+pool), want: "egress/sel"},

@@ -3,10 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"

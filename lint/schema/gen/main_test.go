@@ -71,7 +71,7 @@ func TestUnexpectedSchemas(t *testing.T) {
 		{"a keyword of a later Kubernetes", items("${1}x-kubernetes-new: 1\n${1}type: string"), `unknown field`},
 		{"a limit of zero", items("${1}maxLength: 0\n${1}type: string"), "spec.addresses[]: maxLength is 0"},
 		{"an unknown type", items("${1}type: text"), `type "text"`},
-		{"a field that Istio does not have", change("                addresses:\n", "                adresses:\n", -1), "field adresses is not in Istio's istio.networking.v1alpha3.ServiceEntry"},
+		{"a field that Istio does not have", change(" addresses:\n", " adresses:\n", -1), "field adresses is not in Istio's istio.networking.v1alpha3.ServiceEntry"},
 		{"another scope", change("scope: Namespaced", "scope: Cluster", 1), "scope is Cluster"},
 		{"no status subresource", change("    subresources:\n      status: {}\n", "", 1), "no status subresource"},
 		{"no CRD", text[:entry], "no CustomResourceDefinition of ServiceEntry"},

@@ -17,11 +17,12 @@ type Gate struct {
 	All  []Condition
 }
 
-// Condition holds if the field at Path is written with one of Values (any value if there are none), or, with Absent, if it is
-// not written at all.
+// Condition holds if the field at Path is written with one of Values, or with a number below Below (with any value if neither is
+// given), or, with Absent, if it is not written at all.
 type Condition struct {
 	Path   string // as object.Path, with [*] for every item of a list
 	Values []any
+	Below  int64 // 0 = not given
 	Absent bool
 }
 
@@ -56,6 +57,8 @@ type Fact string
 const (
 	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
 	PortLosses Fact = "port-losses"
+	// PartialBreakers: one of the traffic policies sets some of the four circuit breakers of a connectionPool and not the others.
+	PartialBreakers Fact = "partial-breakers"
 	// UnwatchedHost: a host with a list of addresses has no outlier detection because of the object.
 	UnwatchedHost Fact = "unwatched-host"
 )
@@ -65,6 +68,8 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	switch f {
 	case PortLosses:
 		return effective.LosesAtPort(p.Mesh, p.Object, p.Reach()), nil
+	case PartialBreakers:
+		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool { return effective.SetsSomeBreakers(p.Object.Lookup(l.Path)) }), nil
 	case UnwatchedHost:
 		return len(p.Unwatched()) > 0, nil
 	}
@@ -112,6 +117,7 @@ type compiledGate struct {
 type compiledCondition struct {
 	steps  []string // "*" = every item
 	values []any
+	below  int64
 	absent bool
 }
 
@@ -136,6 +142,7 @@ func compileConditions(list []Condition) ([]compiledCondition, error) {
 		out = append(out, compiledCondition{
 			steps:  strings.Split(strings.ReplaceAll(cond.Path, "[*]", ".*"), "."),
 			values: cond.Values,
+			below:  cond.Below,
 			absent: cond.Absent,
 		})
 	}
@@ -168,7 +175,11 @@ func (c compiledCondition) walk(v object.Value, steps []string) (found, match bo
 		return false, false
 	}
 	if len(steps) == 0 {
-		return true, len(c.values) == 0 && !c.absent || slices.ContainsFunc(c.values, func(want any) bool { return equalsScalar(v, want) })
+		if len(c.values) == 0 && c.below == 0 {
+			return true, !c.absent
+		}
+		return true, c.below != 0 && isNumber(v) && v.Float() < float64(c.below) ||
+			slices.ContainsFunc(c.values, func(want any) bool { return equalsScalar(v, want) })
 	}
 	if steps[0] != "*" {
 		return c.walk(v.Get(steps[0]), steps[1:])
@@ -185,6 +196,8 @@ func (c compiledCondition) walk(v object.Value, steps []string) (found, match bo
 	}
 	return found, match
 }
+
+func isNumber(v object.Value) bool { return v.Type() == object.Int || v.Type() == object.Float }
 
 func equalsScalar(v object.Value, want any) bool {
 	switch want := want.(type) {

@@ -10,7 +10,7 @@
 #   always go. always_eject_one_host is false by default, and Istio has no field for it. So the block is there, the counters of
 #   consecutive errors rise, and the failing address stays.
 #
-#   A host with one endpoint has nothing to eject at any percentage, which is another finding. Endpoints that are chosen by labels,
+#   An empty block is taken for a decision. A host with one endpoint has nothing to eject at any percentage, which is another finding. Endpoints that are chosen by labels,
 #   and those of Kubernetes Services, are not counted.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#OutlierDetection
@@ -34,6 +34,7 @@
 #   levels:
 #   - all:
 #     - {path: outlierDetection}
+#     - {path: outlierDetection.maxEjectionPercent, absent: true, below: 50}
 #     port: {cluster: [STRICT_DNS, EDS]}
 #   remedy: |-
 #     Set maxEjectionPercent so that at least one endpoint may go: 50 for two or more, 34 for three or more.
@@ -50,7 +51,10 @@ import rego.v1
 detecting := [level |
 	some level in mesh.levels()
 	not level.shadowed
-	level.policy.outlierDetection != null
+	is_object(level.policy.outlierDetection)
+
+	# An empty block says that the defaults are meant, and may be there for the sake of locality failover.
+	count(level.policy.outlierDetection) > 0
 ]
 
 written(level) := object.get(level.policy.outlierDetection, "maxEjectionPercent", null)
@@ -69,7 +73,10 @@ says(level) := sprintf("maxEjectionPercent %d", [written(level)]) if written(lev
 # Ports from whose list one address may be ejected at all.
 listed(level) := [p | some p in level.ports; p.list; not alone(p)]
 
-alone(p) if p.endpoints < 2
+alone(p) if {
+	is_number(p.endpoints)
+	p.endpoints < 2
+}
 
 stuck(p, percent) if {
 	is_number(p.endpoints)

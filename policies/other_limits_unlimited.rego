@@ -33,22 +33,9 @@
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].connectionPool"}
 #   levels:
-#   - all:
-#     - {path: connectionPool}
-#     - {path: connectionPool.http.maxRetries, absent: true}
+#   - all: [{path: connectionPool}]
 #     port: {family: [L7, sniffed]}
-#   - all:
-#     - {path: connectionPool}
-#     - {path: connectionPool.tcp.maxConnections, absent: true}
-#     port: {family: [L7, sniffed]}
-#   - all:
-#     - {path: connectionPool}
-#     - {path: connectionPool.http.http1MaxPendingRequests, absent: true}
-#     port: {family: [L7, sniffed]}
-#   - all:
-#     - {path: connectionPool}
-#     - {path: connectionPool.http.http2MaxRequests, absent: true}
-#     port: {family: [L7, sniffed]}
+#   facts: [partial-breakers]
 #   remedy: |-
 #     Set all four: maxConnections and http1MaxPendingRequests to what the host can take, http2MaxRequests to the requests in
 #     flight at once, maxRetries to a small share of them.

@@ -178,9 +178,9 @@ at_level(level) := [object.union(u, {"ports": ports}) |
 
 ports_at(level) := [p | some u in at_level(level); some p in u.ports]
 
-hosts_at(level) := at_level(level)[0].host if count(at_level(level)) == 1
+hosts_at(level) := sprintf("%s has", [at_level(level)[0].host]) if count(at_level(level)) == 1
 
-hosts_at(level) := sprintf("%s and %d more", [at_level(level)[0].host, count(at_level(level)) - 1]) if count(at_level(level)) > 1
+hosts_at(level) := sprintf("%s and %d more have", [at_level(level)[0].host, count(at_level(level)) - 1]) if count(at_level(level)) > 1
 
 needs_timeout(level) if {
 	family(ports_at(level)) != "L7"
@@ -197,7 +197,7 @@ timeout(level) := [] if not needs_timeout(level)
 findings contains result.with_more(
 	result.at(
 		array.concat(level, ["outlierDetection"]),
-		sprintf("%s has no outlier detection on %s%s (%s)", [hosts_at(level), named_ports(ports_at(level)), where(u), measured(u)]),
+		sprintf("%s no outlier detection on %s%s (%s)", [hosts_at(level), named_ports(ports_at(level)), where(u), measured(u)]),
 	),
 	{
 		"effect": stays(u),

@@ -206,7 +206,7 @@ type loader struct {
 	f      *File
 	limits Limits
 	tree   treeBuilder
-	pieces int
+	pieces int // documents so far, the empty ones too
 	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
 	unreadTemplate *Notice
 }
@@ -219,9 +219,6 @@ func (l *loader) load(ctx context.Context) error {
 		if !l.document(p, true) {
 			break
 		}
-	}
-	if l.f.Template == nil && l.unreadTemplate != nil {
-		l.f.Unread = append(l.f.Unread, *l.unreadTemplate)
 	}
 	return nil
 }
@@ -255,15 +252,17 @@ func (l *loader) document(p piece, stream bool) bool {
 		l.addObjects(root, typed{}, 0)
 		return true
 	}
-	if parts := jsonValues(text, p.start); stream && len(parts) > 1 {
-		f.Documents--
-		l.pieces--
-		for _, part := range parts {
-			if !l.document(part, false) {
-				return false
+	if stream {
+		if parts := jsonValues(text, p.start); len(parts) > 1 {
+			f.Documents--
+			l.pieces--
+			for _, part := range parts {
+				if !l.document(part, false) {
+					return false
+				}
 			}
+			return true
 		}
-		return true
 	}
 	de := &documentError{kind: Syntax, at: uint32(p.start), msg: err.Error()}
 	errors.As(err, &de)

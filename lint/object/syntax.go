@@ -238,12 +238,14 @@ func syntaxError(err error, text string, ln lines, start int, limits Limits) err
 		}
 		plain = w.plain
 		if w.parser {
-			// The reader that kubectl uses names the line on which it gave up, as the number of the line before.
+			// The library names the line before; and of a collection, the first. The reader that kubectl uses knows where the
+			// fault is.
 			if _, kubectl := sigsyaml.YAMLToJSON([]byte(text)); kubectl != nil {
 				if n, same := errorLine(kubectl); same == msg {
-					line = n + 1
+					line = n
 				}
 			}
+			line++
 		}
 		break
 	}

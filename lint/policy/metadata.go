@@ -132,7 +132,9 @@ func levelGates(c table) []lint.LevelGate {
 func conditions(t table) []lint.Condition {
 	var out []lint.Condition
 	for _, cond := range t.tables("all") {
-		out = append(out, lint.Condition{Path: cond.text("path", true), Values: cond.values("values"), Absent: cond.flag("absent")})
+		out = append(out, lint.Condition{
+			Path: cond.text("path", true), Values: cond.values("values"), Below: cond.number("below"), Absent: cond.flag("absent"),
+		})
 		cond.done()
 	}
 	return out
@@ -228,6 +230,18 @@ func (t table) flag(key string) bool {
 	default:
 		t.r.fail("%s.%s is %v; true or false is wanted", t.name, key, v)
 		return false
+	}
+}
+
+func (t table) number(key string) int64 {
+	switch v := scalarValue(t.take(key)).(type) {
+	case int64:
+		return v
+	case nil:
+		return 0
+	default:
+		t.r.fail("%s.%s is %v; a whole number is wanted", t.name, key, v)
+		return 0
 	}
 }
 

@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-var mutations = flag.Int("mutations", 4000, "how many mutated objects TestMutatedObjects compares with the API server's libraries")
+var (
+	mutations    = flag.Int("mutations", 4000, "how many mutated objects TestMutatedObjects compares with the API server's libraries")
+	mutationSeed = flag.Uint64("mutation-seed", 1, "seed of TestMutatedObjects")
+)
 
 // seeds are valid objects which between them have every field of the two kinds.
 func seeds(t testing.TB) map[string][]map[string]any {
@@ -167,7 +170,7 @@ func allFields(k *kindSchema) []string {
 func TestMutatedObjects(t *testing.T) {
 	v := newValidator(t, "")
 	all := seeds(t)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(*mutationSeed, 2))
 	kinds := []string{"DestinationRule", "ServiceEntry"}
 	valid, invalid, failed := 0, 0, 0
 	for i := 0; i < *mutations && failed < 5; i++ {

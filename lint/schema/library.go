@@ -39,7 +39,7 @@ func (w *walker) judge(raw map[string]any) ([]Violation, error) {
 	left := maxCopied
 	root, _ := w.k.prune(w.k.crd.root, Of(raw), &left).(map[string]any)
 	delete(root, "status")
-	if w.unsure || w.any(fromSchema) {
+	if w.unsure || w.holds(fromSchema) {
 		errs, libErr := w.k.schemaErrors(root)
 		if libErr != nil && err == nil {
 			err = libErr
@@ -48,7 +48,7 @@ func (w *walker) judge(raw map[string]any) ([]Violation, error) {
 			found = w.reconcile(found, fromSchema, errs, raw)
 		}
 	}
-	if w.unsureMeta || w.any(fromMetadata) {
+	if w.unsureMeta || w.holds(fromMetadata) {
 		errs, libErr := metadataErrors(root)
 		if libErr != nil && err == nil {
 			err = libErr
@@ -64,7 +64,7 @@ func (w *walker) judge(raw map[string]any) ([]Violation, error) {
 	return out, err
 }
 
-func (w *walker) any(from source) bool {
+func (w *walker) holds(from source) bool {
 	for _, f := range w.found {
 		if f.from == from {
 			return true

@@ -150,7 +150,9 @@ func TestReconcile(t *testing.T) {
 	ours := func(from source, path string) finding {
 		return finding{Violation{Path: object.ParsePath(path), Message: "ours"}, from}
 	}
-	errAt := func(path string) *field.Error { return &field.Error{Type: field.ErrorTypeInvalid, Field: path, Detail: path + " in body is wrong."} }
+	errAt := func(path string) *field.Error {
+		return &field.Error{Type: field.ErrorTypeInvalid, Field: path, Detail: path + " in body is wrong."}
+	}
 	tests := []struct {
 		name    string
 		found   []finding

@@ -49,7 +49,7 @@ func minimumDuration(w *walker, _ *node, v Value) bool {
 		return false
 	}
 	s := v.Str()
-	_, unitErr := time.ParseDuration(s + "s")
+	inSeconds, unitErr := time.ParseDuration(s + "s")
 	switch {
 	case err == nil && d < 0:
 		return w.broken(nil, v, fmt.Sprintf("%s %s is negative; at least 1ms is required", w.label(), got(v)))
@@ -57,7 +57,7 @@ func minimumDuration(w *walker, _ *node, v Value) bool {
 		return w.broken(nil, v, fmt.Sprintf("%s %s is below the minimum of 1ms", w.label(), got(v)))
 	case s == "":
 		return w.broken(nil, v, w.label()+` is an empty string; a duration such as "5s" is required`)
-	case unitErr == nil:
+	case unitErr == nil && inSeconds >= minDuration:
 		w.report(fromRule, InvalidValue, nil, v,
 			fmt.Sprintf("%s %s has no unit; a duration such as %q is required", w.label(), got(v), short(s)+"s")).Suggestion = s + "s"
 		return false

@@ -23,12 +23,12 @@ type walker struct {
 	k     *kindSchema
 	quick bool
 
-	ctx   context.Context //nolint:containedctx // a walker lives for one call of Validate
+	ctx   context.Context // of the call of Validate that the walker lives for
 	path  object.Path     // of the value at hand; not kept in a quick walk
 	free  int             // index in path of a free key, such as a label's; -1 if there is none
 	found []finding
 
-	excused    []object.Path // required fields that are missing because they stand there under a wrong name
+	excused []object.Path // required fields that are missing because they stand there under a wrong name
 
 	unsure     bool // spec holds something that only the schema libraries decide
 	unsureMeta bool // so does metadata

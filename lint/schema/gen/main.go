@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,21 +111,76 @@ func render(version string, text []byte) ([]byte, error) {
 	return format.Source(bytes.TrimRight(b.Bytes(), "\n"))
 }
 
-// find decodes the CustomResourceDefinition of a kind, strictly: a keyword that this Kubernetes release does not know is an error.
+// find decodes the CustomResourceDefinition of a kind. A keyword that this release of the Kubernetes libraries does not know is an error.
 func find(text []byte, kind string) (*apiextensions.CustomResourceDefinition, error) {
 	for doc := range bytes.SplitSeq(text, []byte("\n---")) {
 		if !bytes.Contains(doc, []byte("kind: "+kind+"\n")) {
 			continue
 		}
 		var crd apiextensions.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(doc, &crd); err != nil {
+		if err := yaml.Unmarshal(doc, &crd); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		if crd.Spec.Names.Kind == kind {
-			return &crd, nil
+		if crd.Spec.Names.Kind != kind {
+			continue
 		}
+		// Strict decoding does not reach into items and additionalProperties, whose types decode themselves.
+		var asWritten, asRead struct {
+			Spec struct{ Versions []map[string]any }
+		}
+		back, err := json.Marshal(crd)
+		if err == nil {
+			err = errors.Join(yaml.Unmarshal(doc, &asWritten), json.Unmarshal(back, &asRead))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		if at, differs := difference(asWritten.Spec.Versions, asRead.Spec.Versions); differs {
+			return nil, fmt.Errorf("%s: the Kubernetes libraries do not know all of versions%s", kind, at)
+		}
+		return &crd, nil
 	}
 	return nil, fmt.Errorf("no CustomResourceDefinition of %s", kind)
+}
+
+// difference returns the first place where two JSON values differ.
+func difference(a, b any) (at string, differs bool) {
+	switch a := a.(type) {
+	case []map[string]any:
+		b, ok := b.([]map[string]any)
+		if !ok || len(a) != len(b) {
+			return "", true
+		}
+		for i := range a {
+			if at, differs := difference(a[i], b[i]); differs {
+				return fmt.Sprintf("[%d]%s", i, at), true
+			}
+		}
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return "", true
+		}
+		for i := range a {
+			if at, differs := difference(a[i], b[i]); differs {
+				return fmt.Sprintf("[%d]%s", i, at), true
+			}
+		}
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok {
+			return "", true
+		}
+		for _, key := range slices.Sorted(maps.Keys(a)) {
+			if at, differs := difference(a[key], b[key]); differs {
+				return "." + key + at, true
+			}
+		}
+		return "", len(a) != len(b)
+	default:
+		return "", !reflect.DeepEqual(a, b)
+	}
+	return "", false
 }
 
 // oneSchema returns the schema that every version of the CRD shares and the names of the served versions, newest first.

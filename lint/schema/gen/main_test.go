@@ -68,7 +68,7 @@ func TestUnexpectedSchemas(t *testing.T) {
 	}{
 		{"the versions differ", change("maxLength: 64", "maxLength: 65", 1), "the schema of version v1alpha3 differs from the one of v1"},
 		{"a default", items("${1}default: x\n${1}type: string"), "spec.addresses[]: a default value"},
-		{"a keyword of a later Kubernetes", items("${1}x-kubernetes-new: 1\n${1}type: string"), `unknown field`},
+		{"a keyword of a later Kubernetes", items("${1}x-kubernetes-new: 1\n${1}type: string"), "do not know all of versions[0].schema.openAPIV3Schema.properties.spec.properties.addresses.items.x-kubernetes-new"},
 		{"a limit of zero", items("${1}maxLength: 0\n${1}type: string"), "spec.addresses[]: maxLength is 0"},
 		{"an unknown type", items("${1}type: text"), `type "text"`},
 		{"a field that Istio does not have", change(" addresses:\n", " adresses:\n", -1), "field adresses is not in Istio's istio.networking.v1alpha3.ServiceEntry"},

@@ -181,6 +181,7 @@ func kindOf(o *object.Object) object.Kind {
 // judge runs the rules of an object's kind on it.
 func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v *visit) {
 	v.engine = e
+	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	if generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
 		return

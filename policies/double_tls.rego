@@ -41,6 +41,7 @@
 #     configDump: "istioctl proxy-config listener POD --port PORT -o json shows envoy.filters.network.tcp_proxy with serverNames, and the cluster has a transportSocket of type tls"
 package meshvet.double_tls
 
+import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
 
@@ -56,12 +57,6 @@ encrypted(b) := [p | some p in b.ports; p.tls; p.target.kind == "ServiceEntry"; 
 twice(b) := [p | some p in encrypted(b); not p.cleartext]
 
 once(b) := [p | some p in encrypted(b); p.cleartext]
-
-first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
-
-more(0) := ""
-
-more(n) := sprintf(" (and %d more)", [n]) if n > 0
 
 lacks(tls, name) if count(object.get(tls, name, "")) == 0
 
@@ -86,6 +81,17 @@ who(tls) := "Envoy of a gateway" if gateways_only(tls)
 
 who(tls) := "Envoy" if not gateways_only(tls)
 
+# A route that is not in view may make the finding a note.
+unless_routed := "" if {
+	mesh.complete("VirtualService")
+	mesh.complete("HTTPRoute")
+} else := ", unless an http route that is not in view sends plain HTTP to the port"
+
+unverified(tls) := ", without verifying the server's name, since sni is set and subjectAltNames is not" if {
+	not lacks(tls, "sni")
+	lacks(tls, "subjectAltNames")
+} else := ""
+
 # What stays right for other ports of the block is not to be taken away with it.
 curable(b) if count(b.ports) == count(twice(b))
 
@@ -106,53 +112,48 @@ inherits_nothing(_) if not outer_tls
 
 cures(b) := [cure(b) | curable(b)]
 
-subject(ports) := {
-	"hosts": [h | some h in {p.host | some p in ports}],
-	"ports": [n | some n in {p.number | some p in ports}],
-}
-
-declared(ports) := [result.also_in(ports[0].target, array.concat(ports[0].path, ["protocol"]), sprintf("protocol %s is declared here", [ports[0].protocol]))]
+declared(hit) := [result.also_in(hit[0].target, array.concat(hit[0].path, ["protocol"]), sprintf("protocol %s is declared here", [hit[0].protocol]))]
 
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls mode %s reaches %s, a port of protocol %s, whose clients bring their own TLS", [b.value.mode, first(ports), ports[0].protocol]),
+		sprintf("tls mode %s reaches %s, a port of protocol %s, whose clients bring their own TLS", [b.value.mode, ports.named(hit), hit[0].protocol]),
 	),
 	{
 		"effect": sprintf(
-			"%s passes the client's TLS through tcp_proxy and wraps it in a second handshake (transport_socket)%s; the server does not expect TLS inside TLS, so calls fail",
-			[who(b.value), outer(b.value)],
+			"%s passes the client's TLS through tcp_proxy and wraps it in a second handshake (transport_socket)%s; the server does not expect TLS inside TLS, so calls fail%s",
+			[who(b.value), outer(b.value), unless_routed],
 		),
-		"related": declared(ports),
+		"related": declared(hit),
 		"fixes": cures(b),
-		"subject": subject(ports),
+		"subject": ports.subject(hit),
 	},
 ) if {
 	some b in blocks
-	ports := twice(b)
-	count(ports) > 0
+	hit := twice(b)
+	count(hit) > 0
 }
 
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls mode %s suits the requests that %s %s sends to %s, but the port is of protocol %s", [b.value.mode, route.kind, route.name, first(ports), ports[0].protocol]),
+		sprintf("tls mode %s suits the requests that %s %s sends to %s, but the port is of protocol %s", [b.value.mode, route.kind, route.name, ports.named(hit), hit[0].protocol]),
 	),
 	{
 		"severity": "info",
-		"effect": "Envoy starts the only TLS on the routed path; a client that speaks TLS to the port itself would be encrypted twice",
+		"effect": sprintf("Envoy starts the only TLS on the routed path%s; a client that speaks TLS to the port itself would be encrypted twice", [unverified(b.value)]),
 		"related": array.concat(
-			declared(ports),
+			declared(hit),
 			[result.also_in({"kind": route.kind, "namespace": route.namespace, "name": route.name}, route.path, "plain HTTP is routed to the port here")],
 		),
-		"subject": subject(ports),
+		"subject": ports.subject(hit),
 	},
 ) if {
 	some b in blocks
 	count(twice(b)) == 0
-	ports := once(b)
-	count(ports) > 0
-	route := mesh.cleartext_routes(ports[0].host, ports[0].number)[0]
+	hit := once(b)
+	count(hit) > 0
+	route := mesh.cleartext_routes(hit[0].host, hit[0].number)[0]
 }
 
 findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {

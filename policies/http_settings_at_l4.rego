@@ -63,59 +63,32 @@ order := [
 # A value that asks for nothing is no mistake of this kind.
 asks_nothing := {0, false, "DEFAULT"}
 
-# The http fields that are written, with the ports that carry any traffic.
-uses := [object.union(u, {"name": name, "live": carried(u.live), "dead": carried(u.dead)}) |
-	some u in mesh.uses()
-	startswith(u.field, "connectionPool.http.")
-	not u.value in asks_nothing
-	name := trim_prefix(u.field, "connectionPool.http.")
-]
-
-carried(ports) := [p | some p in ports; p.family != "none"]
+# The http fields that are written.
+uses := [u | some u in mesh.http_uses(); not u.value in asks_nothing]
 
 # What a port entry takes away is a loss, and told as one: the field should move there, not go.
-lost contains l.field if {
+lost contains trim_prefix(l.field, "connectionPool.http.") if {
 	some i, _ in input.object.spec.trafficPolicy.portLevelSettings
 	some l in mesh.port_losses(i).fields
+	startswith(l.field, "connectionPool.http.")
 }
 
 lost_above(u) if {
 	u.level == "destination"
-	u.field in lost
+	u.name in lost
 }
 
-inert contains u if {
+inert := [u |
 	some u in uses
-	count(u.live) == 0
-	count(u.dead) > 0
-	every p in u.dead {
-		p.family == "L4"
-	}
+	u.live.count == 0
+	u.dead.count > 0
+	u.l4.count == u.dead.count
 	not lost_above(u)
-}
-
-place(p) := sprintf("port %d (%s) of %s", [p.number, p.protocol, p.host])
-
-some_of(places) := concat(", ", places) if count(places) <= 3
-
-some_of(places) := sprintf("%s and %d more", [concat(", ", array.slice(places, 0, 2)), count(places) - 2]) if count(places) > 3
-
-bare(ports) := some_of([sprintf("port %d (%s)", [p.number, spoken(p)]) | some p in ports])
-
-spoken(p) := p.protocol if p.protocol != ""
-
-spoken(p) := "no protocol" if p.protocol == ""
-
-places(ports) := some_of([place(p) | some p in ports])
+]
 
 whose(u) := "" if u.subset == ""
 
 whose(u) := sprintf(" of subset %s", [u.subset]) if u.subset != ""
-
-subject(ports) := {
-	"hosts": [h | some h in {p.host | some p in ports}],
-	"ports": [n | some n in {p.number | some p in ports}],
-}
 
 block_of(u) := array.slice(u.path, 0, count(u.path) - 1)
 
@@ -156,25 +129,25 @@ text(u) := u.text if is_object(u.value)
 
 text(u) := sprintf("%v", [u.value]) if not is_object(u.value)
 
-message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s", [u.name, text(u), whose(u), places(u.dead)]) if {
+message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s", [u.name, text(u), whose(u), u.dead.places]) if {
 	not only_shown(u)
 }
 
-message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s; tcp.idleTimeout is what counts there", [u.name, text(u), whose(u), places(u.dead)]) if {
+message(u) := sprintf("connectionPool.http.%s %s%s does nothing on %s; tcp.idleTimeout is what counts there", [u.name, text(u), whose(u), u.dead.places]) if {
 	only_shown(u)
 }
 
-# The names of the fields of u's block that a safe fix may remove.
-removable(u) := {x.name |
-	some x in inert
-	block_of(x) == block_of(u)
-	not only_shown(x)
+# The names of the fields that a safe fix may remove, by block.
+removable[block] contains u.name if {
+	some u in inert
+	not only_shown(u)
+	block := u.block
 }
 
 # Nothing would be left of the block: then its fields go together, in the fix of one finding.
-goes_whole(u) if object.keys(at(block_of(u))) == removable(u)
+goes_whole(u) if object.keys(at(block_of(u))) == removable[u.block]
 
-carrier(u) := [name | some name in order; name in removable(u)][0]
+carrier(u) := [name | some name in order; name in removable[u.block]][0]
 
 has_other_field(path, name) if {
 	some k, v in at(path)
@@ -244,7 +217,7 @@ findings contains result.with_more(
 	result.at(u.path, message(u)),
 	{
 		"effect": concat("", [effects[u.name], note(u), together(u)]),
-		"fixes": fixes(u), "subject": subject(u.dead),
+		"fixes": fixes(u), "subject": u.dead.subject,
 	},
 ) if {
 	some u in inert
@@ -254,10 +227,13 @@ findings contains result.with_more(
 unreached := [u |
 	some u in uses
 	u.level == "destination"
-	count(u.live) + count(u.dead) == 0
+	u.live.count + u.dead.count == 0
 ]
 
-has_traffic if count(carried(reach.ports)) > 0
+has_traffic if {
+	some p in reach.ports
+	p.family != "none"
+}
 
 block := ["spec", "trafficPolicy", "connectionPool", "http"]
 
@@ -268,14 +244,14 @@ findings contains result.with_more(
 	{
 		"effect": "Istio replaces the destination level's connectionPool by the entry's for each port, so these values are in no cluster",
 		"fixes": [result.fix("remove connectionPool.http of the destination level", "safe", [removal])],
-		"subject": subject(reach.ports),
+		"subject": {"hosts": [reach.host], "ports": [n | some n in {p.number | some p in reach.ports}]},
 	},
 ) if {
+	count(unreached) > 0
 	reach.known
 	has_traffic
-	count(unreached) > 0
 	every u in unreached {
-		not u.field in lost
+		not u.name in lost
 	}
 }
 
@@ -292,29 +268,27 @@ half(level) := [u |
 	u.name == name
 	u.at == level
 	name != "http1MaxPendingRequests"
-	count(u.live) > 0
-	count(opaque(u)) > 0
+	u.live.count > 0
+	u.l4.count > 0
 ]
-
-opaque(u) := [p | some p in u.dead; p.family == "L4"]
 
 findings contains result.with_more(
 	result.at(
 		half(level)[0].path,
 		sprintf(
 			"connectionPool.http (%s)%s serves %s and does nothing on %s of %s",
-			[named(half(level)), whose(half(level)[0]), bare(half(level)[0].live), bare(opaque(half(level)[0])), reach.host],
+			[named(half(level)), whose(half(level)[0]), half(level)[0].live.bare, half(level)[0].l4.bare, reach.host],
 		),
 	),
 	{
 		"severity": "info",
 		"effect": "tcp_proxy on the L4 port reads none of these; what bounds it are tcp.maxConnections, http1MaxPendingRequests and, at the destination level, tcp.idleTimeout",
-		"subject": subject(opaque(half(level)[0])),
+		"subject": half(level)[0].l4.subject,
 	},
 ) if {
-	not reach.wildcard
-	some level in {u.at | some u in uses}
+	some level in {u.at | some u in uses; u.live.count > 0; u.l4.count > 0}
 	count(half(level)) > 0
+	not reach.wildcard
 }
 
 findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {

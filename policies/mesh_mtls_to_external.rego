@@ -41,6 +41,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows ROOTCA and sni outbound_.PORT_._.HOST in transportSocket"
 package meshvet.mesh_mtls_to_external
 
+import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
 
@@ -58,19 +59,13 @@ outside(b) := [p |
 	p.family != "none"
 ]
 
-first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
-
-more(0) := ""
-
-more(n) := sprintf(" (and %d more)", [n]) if n > 0
-
 # The name by which Istio addresses a cluster from proxy to proxy, unless the rule gives another.
 sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_.%s_.%s", [port.number, b.subset, port.host])) if b.subset != ""
 
 sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_._.%s", [port.number, port.host])) if b.subset == ""
 
-all_read(ports) if {
-	every p in ports {
+all_read(hit) if {
+	every p in hit {
 		p.family == "L7"
 	}
 }
@@ -79,33 +74,30 @@ mesh_wide := "*.local" if endswith(mesh.settings().cluster_domain, ".local")
 
 mesh_wide := sprintf("*.%s", [mesh.settings().cluster_domain]) if not endswith(mesh.settings().cluster_domain, ".local")
 
-cure(b, ports) := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
+cure(b, hit) := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
 	input.object.spec.host == "*"
 } else := result.set("verify the server as any other client does", "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]) if {
-	all_read(ports)
+	all_read(hit)
 } else := result.set("start no TLS here", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
 
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls mode ISTIO_MUTUAL reaches %s, which is outside the mesh", [first(ports)]),
+		sprintf("tls mode ISTIO_MUTUAL reaches %s, which is outside the mesh", [ports.named(hit)]),
 	),
 	{
 		"effect": sprintf(
 			"Envoy presents the workload's mesh certificate, sends SNI %s and trusts only the mesh's CA (ROOTCA), so the handshake with the server fails",
-			[sni(b, ports[0])],
+			[sni(b, hit[0])],
 		),
-		"related": [result.also_in(ports[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
-		"fixes": [cure(b, ports)],
-		"subject": {
-			"hosts": [h | some h in {p.host | some p in ports}],
-			"ports": [n | some n in {p.number | some p in ports}],
-		},
+		"related": [result.also_in(hit[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
+		"fixes": [cure(b, hit)],
+		"subject": ports.subject(hit),
 	},
 ) if {
 	some b in blocks
-	ports := outside(b)
-	count(ports) > 0
+	hit := outside(b)
+	count(hit) > 0
 }
 
 findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {

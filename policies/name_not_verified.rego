@@ -46,6 +46,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows sni in transportSocket, no matchSubjectAltNames in its validation context and no autoSanValidation in HttpProtocolOptions"
 package meshvet.name_not_verified
 
+import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
 
@@ -68,12 +69,6 @@ unverified(b) := [p |
 	count(p.subject_alt_names) == 0
 ]
 
-first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
-
-more(0) := ""
-
-more(n) := sprintf(" (and %d more)", [n]) if n > 0
-
 trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
 	startswith(object.get(tls, "credentialName", ""), "configmap://")
 } else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
@@ -85,7 +80,7 @@ trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialNa
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["sni"]),
-		sprintf("sni is %s and there are no subjectAltNames, so the name in the certificate of %s is not verified", [b.value.sni, first(ports)]),
+		sprintf("sni is %s and there are no subjectAltNames, so the name in the certificate of %s is not verified", [b.value.sni, ports.named(hit)]),
 	),
 	{
 		"effect": sprintf(
@@ -96,15 +91,12 @@ findings contains result.with_more(
 			result.set(sprintf("verify the name %s", [b.value.sni]), "unsafe", [{"path": array.concat(b.path, ["subjectAltNames"]), "value": [b.value.sni]}]),
 			result.fix("drop sni, so that Envoy verifies the host of each request", "unsafe", [{"op": "remove", "path": array.concat(b.path, ["sni"])}]),
 		],
-		"subject": {
-			"hosts": [h | some h in {p.host | some p in ports}],
-			"ports": [n | some n in {p.number | some p in ports}],
-		},
+		"subject": ports.subject(hit),
 	},
 ) if {
 	some b in blocks
-	ports := unverified(b)
-	count(ports) > 0
+	hit := unverified(b)
+	count(hit) > 0
 }
 
 findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [reach.host])) if {

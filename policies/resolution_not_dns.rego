@@ -63,6 +63,7 @@ applies if {
 	not entry.selector
 	not has_range
 	count(concrete) > 0
+	count(entry.ports) > 0
 	not only_in_cluster
 }
 

@@ -59,6 +59,7 @@ findings contains result.with_more(
 		"subject": {"hosts": orphans, "ports": [p.number | some p in entry.ports]},
 	},
 ) if {
+	spec.resolution == "STATIC"
 	count(endpoints) == 0
 	not entry.selector
 	count(orphans) > 0
@@ -75,6 +76,7 @@ findings contains result.with_more(
 		"subject": {"hosts": [h.name | some h in entry.hosts], "ports": [p.number | some p in entry.ports]},
 	},
 ) if {
+	spec.resolution == "STATIC"
 	some i, e in endpoints
 	is_string(e.address)
 	e.address != ""

@@ -41,6 +41,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows no transportSocket"
 package meshvet.tls_without_mode
 
+import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
 
@@ -71,13 +72,7 @@ only_passed(b) if {
 	count(bare(b)) == 0
 }
 
-first(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
-
-more(0) := ""
-
-more(n) := sprintf(" (and %d more)", [n]) if n > 0
-
-cluster(b) := sprintf("Envoy's cluster for %s", [first(bare(b))]) if count(bare(b)) > 0
+cluster(b) := sprintf("Envoy's cluster for %s", [ports.named(bare(b))]) if count(bare(b)) > 0
 
 cluster(b) := sprintf("Envoy's cluster for %s", [input.object.spec.host]) if count(bare(b)) == 0
 
@@ -103,11 +98,6 @@ wanted(b) := "MUTUAL" if {
 	}
 } else := "SIMPLE"
 
-subject(b) := {
-	"hosts": [h | some h in {p.host | some p in b.ports}],
-	"ports": [n | some n in {p.number | some p in b.ports}],
-}
-
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
@@ -116,7 +106,7 @@ findings contains result.with_more(
 	{
 		"effect": sprintf("%s has no transport_socket, so everything leaves the proxy as the client sent it, in plaintext, and %s", [cluster(b), idle(b)]),
 		"fixes": [result.set(sprintf("set the mode to %s", [wanted(b)]), "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": wanted(b)}])],
-		"subject": subject(b),
+		"subject": ports.subject(b.ports),
 	},
 ) if {
 	some b in blocks
@@ -126,12 +116,12 @@ findings contains result.with_more(
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["mode"]),
-		sprintf("tls sets %s but no mode, which means DISABLE, for %s, where clients bring their own TLS", [said(b), first(passed(b))]),
+		sprintf("tls sets %s but no mode, which means DISABLE, for %s, where clients bring their own TLS", [said(b), ports.named(passed(b))]),
 	),
 	{
 		"severity": "warning",
 		"effect": sprintf("Envoy passes the client's TLS through and starts none; %s", [idle(b)]),
-		"subject": subject(b),
+		"subject": ports.subject(b.ports),
 	},
 ) if {
 	some b in blocks

@@ -74,7 +74,7 @@ var fields = []*Field{
 
 	{Name: simple, Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
 	{Name: consistentHash, Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: hashes},
-	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: balances},
+	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: prefersLocality},
 	{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances},
 	{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
 	{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
@@ -257,6 +257,12 @@ func balances(port Port, _ *Policy) bool { return port.Cluster.HasList() }
 // hashes: tcp_proxy can hash nothing but the client's address.
 func hashes(port Port, p *Policy) bool {
 	return balances(port, p) && (port.Family != mesh.L4 || p.Blocks["loadBalancer"].Value.At("consistentHash", "useSourceIp").Bool())
+}
+
+// prefersLocality: shares by locality work by themselves; failover, and switching it off, mean something only where endpoints
+// can be ejected.
+func prefersLocality(port Port, p *Policy) bool {
+	return balances(port, p) && (p.Blocks["outlierDetection"].Set() || p.Blocks["loadBalancer"].Value.At("localityLbSetting", "distribute").Len() > 0)
 }
 
 // warmsUp: of the policies that choose an endpoint only two know a slow start.

@@ -2,6 +2,7 @@ package effective_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestLostByEntry(t *testing.T) {
 			ix, objects := world(t, test.mesh, rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", all...))
 			reach := reachOf(t, ix, objects[0])
 			got := effective.LostByEntry(ix, objects[0], reach, 0)
-			if diff := cmp.Diff(test.want, told(got)); diff != "" {
+			if diff := cmp.Diff(test.want, told(slices.DeleteFunc(slices.Clone(got), func(l effective.Loss) bool { return l.Latent }))); diff != "" {
 				t.Errorf("losses (-want +got):\n%s", diff)
 			}
 			if loses := effective.LosesAtPort(ix, objects[0], reach); loses != (len(test.want) > 0) {
@@ -88,6 +89,45 @@ func TestLostByEntry(t *testing.T) {
 				if v := l.On.Lookup(l.At); !v.Set() || effective.Text(v) != effective.Text(l.Value) {
 					t.Errorf("%s points at %s, which holds %q", l.Field.Name, l.At, effective.Text(v))
 				}
+			}
+		})
+	}
+}
+
+// What the mesh makes up for is no loss, but a level that restates a value of the block drops the mesh's block.
+func TestLatentLosses(t *testing.T) {
+	tests := []struct {
+		name, mesh, top string
+		lost, latent    []string
+	}{
+		{"pool", "defaultTrafficPolicy: {connectionPool: {tcp: {maxConnections: 9, connectTimeout: 3s}}}",
+			"connectionPool: {tcp: {maxConnections: 5, connectTimeout: 3s}}\noutlierDetection: {}",
+			[]string{"tcp.maxConnections: 5 -> 9", "outlierDetection: {} -> no outlier detection"}, []string{"tcp.connectTimeout: 3s -> 10s"}},
+		{"outlier detection goes as a whole", "defaultTrafficPolicy: {outlierDetection: {interval: 9s}}", "outlierDetection: {interval: 3s, maxEjectionPercent: 10}",
+			[]string{"outlierDetection.interval: 3s -> 9s"}, []string{`outlierDetection: {"interval":"3s","maxEjectionPercent":10} -> no outlier detection`}},
+		{"nothing lost, nothing to restate", "defaultTrafficPolicy: {connectionPool: {tcp: {maxConnections: 5}}}", "connectionPool: {tcp: {maxConnections: 5}}", nil, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			spec := "trafficPolicy:\n" + indent(test.top, "  ") + "\n  portLevelSettings:\n  - port: {number: 80}\n    loadBalancer: {simple: RANDOM}"
+			ix, objects := world(t, test.mesh, rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", "80 HTTP"))
+			var lost, latent []string
+			for _, l := range effective.LostByEntry(ix, objects[0], reachOf(t, ix, objects[0]), 0) {
+				text := told([]effective.Loss{l})
+				if l.Latent {
+					latent = append(latent, text...)
+				} else {
+					lost = append(lost, text...)
+				}
+				if want := l.Field.Name != "outlierDetection" || l.Latent; l.OverMesh != want {
+					t.Errorf("%s: OverMesh = %v", l.Field.Name, l.OverMesh)
+				}
+			}
+			if diff := cmp.Diff(test.lost, lost); diff != "" {
+				t.Errorf("losses (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.latent, latent); diff != "" {
+				t.Errorf("latent losses (-want +got):\n%s", diff)
 			}
 		})
 	}

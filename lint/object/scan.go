@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"regexp"
@@ -103,11 +104,12 @@ func mayBe(text string, wanted func(Kind) bool) bool {
 // scanReader looks for the words of the judged kinds in a stream that is too long to keep.
 func scanReader(ctx context.Context, r io.Reader) (bool, error) {
 	const overlap = 32 // longer than any of the words
+	se, dr := []byte(ServiceEntry), []byte(DestinationRule)
 	buf := make([]byte, 256<<10)
 	kept := 0
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(r, buf[kept:])
-		if namesJudged(string(buf[:kept+n])) {
+		if read := buf[:kept+n]; bytes.Contains(read, se) || bytes.Contains(read, dr) {
 			return true, nil
 		}
 		if err == io.EOF || err == io.ErrUnexpectedEOF {

@@ -112,10 +112,10 @@ var comment = regexp.MustCompile(`(?m)(^|[ \t])#.*$`)
 func (c *spanChecker) isTagged(start uint32) bool {
 	words := strings.FieldsFunc(comment.ReplaceAllString(c.text[c.start:start], ""), isFolded)
 	for i := len(words) - 1; i >= 0 && i >= len(words)-2; i-- {
-		switch word := strings.TrimLeft(words[i], ",[{"); {
-		case strings.HasPrefix(word, "!"):
+		if strings.Contains(words[i], "!") {
 			return true
-		case !strings.HasPrefix(word, "&"):
+		}
+		if !strings.HasPrefix(strings.TrimLeft(words[i], ",[{"), "&") {
 			return false
 		}
 	}

@@ -146,11 +146,7 @@ func weight(text string) int {
 			w += 2
 		case '[':
 			w++
-		case '-':
-			if i+1 == len(text) || isBlank(text[i+1]) {
-				w++
-			}
-		case ':', '?':
+		case '-', ':', '?':
 			if i+1 == len(text) || isBlank(text[i+1]) {
 				w += 2
 			}
@@ -207,6 +203,8 @@ var wordings = []struct {
 	{"did not find expected hexdecimal number", false, "an escape such as \\x41 or \\u0041 lacks digits; write \\\\ for a backslash, or use single quotes"},
 	{"found invalid Unicode character escape code", false, "an escape names no character; correct it"},
 	{"did not find expected alphabetic or numeric character", false, "* and & begin the name of an anchor; quote the value if it is none"},
+	{"could not find expected directive name", false, "a line that begins with % is a directive; remove it, or quote the value"},
+	{"found unknown directive name", false, "YAML knows only the directives %YAML and %TAG; remove this one, or quote the value"},
 	{"did not find expected comment or line break", false, "text follows where only a comment can; quote the value if it begins with |, > or %"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -33,8 +34,8 @@ var builtins = []builtin{
 		function(types.A), evalEntry},
 	{"mesh.levels", "mesh.levels(): the traffic policies that the DestinationRule being judged writes, each with the ports that it reaches",
 		function(types.A), evalLevels},
-	{"mesh.uses", "mesh.uses(): the fields that the traffic policies of the DestinationRule being judged set, each with the ports on which it has an effect (live) and on which it has none (dead)",
-		function(types.A), evalUses},
+	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http that the traffic policies of the DestinationRule being judged set, each with the ports on which it has an effect (live), on which it has none (dead), and which of the latter are L4",
+		function(types.A), evalHTTPUses},
 	{"mesh.reach", "mesh.reach(): the ports and hosts that the DestinationRule being judged takes in",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
@@ -202,19 +203,59 @@ func evalLevels(p *lint.Pass, _ []*ast.Term) (any, error) {
 	return out, nil
 }
 
-func evalUses(p *lint.Pass, _ []*ast.Term) (any, error) {
+func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if _, _, err := ruleAndReach(p); err != nil {
 		return nil, err
 	}
 	out := []any{}
 	for _, u := range effective.UsesIn(p.Mesh, p.Object, p.Levels()) {
+		name, isHTTP := strings.CutPrefix(u.Field.Name, "connectionPool.http.")
+		if !isHTTP {
+			continue
+		}
+		live, dead := carrying(u.Live), carrying(u.Dead)
+		l4 := slices.DeleteFunc(slices.Clone(dead), func(port effective.Port) bool { return port.Family != mesh.L4 })
 		out = append(out, record{
-			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "field": u.Field.Name,
-			"block": u.Field.Block(), "path": pathRecord(u.Path), "value": u.Value.Any(), "text": effective.Text(u.Value),
-			"live": portRecords(p.Mesh, u.Live), "dead": portRecords(p.Mesh, u.Dead), "envoy": u.Field.Envoy,
+			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "name": name,
+			"path": pathRecord(u.Path), "block": u.Path.Parent().String(), "value": u.Value.Any(), "text": effective.Text(u.Value),
+			"live": groupRecord(live), "dead": groupRecord(dead), "l4": groupRecord(l4),
 		})
 	}
 	return out, nil
+}
+
+// carrying leaves out the ports for which Istio compiles nothing.
+func carrying(ports []effective.Port) []effective.Port {
+	return slices.DeleteFunc(slices.Clone(ports), func(port effective.Port) bool { return port.Family == mesh.NoProxy })
+}
+
+// groupRecord describes several ports as a sentence wants them: how many, in words with and without their hosts, and as the
+// subject of a finding.
+func groupRecord(ports []effective.Port) record {
+	bare, full, hosts, numbers := []string{}, []string{}, []any{}, []any{}
+	for _, port := range ports {
+		protocol := port.Protocol
+		if protocol == "" {
+			protocol = "no protocol"
+		}
+		words := fmt.Sprintf("port %d (%s)", port.Number, protocol)
+		bare, full = append(bare, words), append(full, words+" of "+string(port.Host))
+		if !slices.Contains(hosts, any(string(port.Host))) {
+			hosts = append(hosts, string(port.Host))
+		}
+		if !slices.Contains(numbers, any(port.Number)) {
+			numbers = append(numbers, port.Number)
+		}
+	}
+	return record{"count": len(ports), "bare": firstOf(bare), "places": firstOf(full), "subject": record{"hosts": hosts, "ports": numbers}}
+}
+
+// firstOf lists up to three things, or two and the number of the others.
+func firstOf(things []string) string {
+	if len(things) <= 3 {
+		return strings.Join(things, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(things[:2], ", "), len(things)-2)
 }
 
 func portRecords(ix *mesh.Index, ports []effective.Port) []any {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -23,55 +22,6 @@ type outcome struct {
 	errs  map[string]error    // rules that broke
 }
 
-// result is a finding as a policy gives it; see policies/lib/result.rego.
-type result struct {
-	Path     []any       `json:"path"`
-	Message  string      `json:"message"`
-	Effect   string      `json:"effect"`
-	Severity string      `json:"severity"`
-	Key      bool        `json:"key"`
-	Skip     string      `json:"skip"`
-	Related  []relation  `json:"related"`
-	Fixes    []fix       `json:"fixes"`
-	Subject  subjectJSON `json:"subject"`
-}
-
-type relation struct {
-	Kind      object.Kind `json:"kind"`
-	Namespace string      `json:"namespace"`
-	Name      string      `json:"name"`
-	Path      []any       `json:"path"`
-	Message   string      `json:"message"`
-}
-
-type fix struct {
-	Title  string      `json:"title"`
-	Safety lint.Safety `json:"safety"`
-	Ops    []opJSON    `json:"ops"`
-	Set    []setJSON   `json:"set"`
-	Create *createJSON `json:"create"`
-}
-
-type opJSON struct {
-	Op    lint.OpKind `json:"op"`
-	Path  []any       `json:"path"`
-	Value any         `json:"value"`
-}
-
-type setJSON struct {
-	Path  []any `json:"path"`
-	Value any   `json:"value"`
-}
-
-type createJSON struct {
-	Object map[string]any `json:"object"`
-}
-
-type subjectJSON struct {
-	Hosts []string `json:"hosts"`
-	Ports []uint32 `json:"ports"`
-}
-
 // check reports what one policy found on the pass's object. The first policy of the set to be asked evaluates all of them.
 func (s *set) check(p *lint.Pass, name string) error {
 	out := p.Memo(s, func() any { return s.evaluate(p) }).(*outcome)
@@ -79,8 +29,8 @@ func (s *set) check(p *lint.Pass, name string) error {
 		return err
 	}
 	for _, r := range out.found[name] {
-		if r.Skip != "" {
-			p.Skip(r.Skip)
+		if r.skip != "" {
+			p.Skip(r.skip)
 			continue
 		}
 		if err := s.report(p, r); err != nil {
@@ -91,71 +41,35 @@ func (s *set) check(p *lint.Pass, name string) error {
 }
 
 func (s *set) report(p *lint.Pass, r result) error {
-	at, err := pathOf(r.Path)
-	if err != nil {
-		return err
-	}
-	extras := []lint.Extra{lint.Effect(r.Effect), lint.About(lint.Subject{Hosts: r.Subject.Hosts, Ports: r.Subject.Ports})}
-	if r.Severity != "" {
-		severity, err := lint.ParseSeverity(r.Severity)
+	extras := []lint.Extra{lint.Effect(r.effect), lint.About(r.subject)}
+	if r.severity != "" {
+		severity, err := lint.ParseSeverity(r.severity)
 		if err != nil {
 			return err
 		}
 		extras = append(extras, lint.As(severity))
 	}
-	if r.Key {
+	if r.key {
 		extras = append(extras, lint.OnKey(p.Object))
 	}
-	for _, rel := range r.Related {
-		relPath, err := pathOf(rel.Path)
-		if err != nil {
-			return err
-		}
+	for _, rel := range r.related {
 		o := p.Object
-		if rel.Kind != "" {
-			if o = p.Mesh.Get(object.Key{Kind: rel.Kind, Namespace: rel.Namespace, Name: rel.Name}); o == nil {
-				return fmt.Errorf("related object %s %s/%s is not in the mesh", rel.Kind, rel.Namespace, rel.Name)
+		if rel.key.Kind != "" {
+			if o = p.Mesh.Get(rel.key); o == nil {
+				return fmt.Errorf("related object %s is not in the mesh", rel.key)
 			}
 		}
-		extras = append(extras, lint.Also(o, relPath, rel.Message))
+		extras = append(extras, lint.Also(o, rel.path, rel.message))
 	}
-	for _, f := range r.Fixes {
+	for _, f := range r.fixes {
 		suggested, err := fixOf(p.Object, f)
 		if err != nil {
 			return err
 		}
 		extras = append(extras, lint.Suggest(suggested))
 	}
-	p.Report(at, r.Message, extras...)
+	p.Report(r.path, r.message, extras...)
 	return nil
-}
-
-func fixOf(o *object.Object, f fix) (lint.Fix, error) {
-	out := lint.Fix{Title: f.Title, Safety: f.Safety}
-	if !slices.Contains([]lint.Safety{lint.Safe, lint.Unsafe, lint.Show}, f.Safety) {
-		return out, fmt.Errorf("fix %q has safety %q", f.Title, f.Safety)
-	}
-	for _, op := range f.Ops {
-		at, err := pathOf(op.Path)
-		if err != nil {
-			return out, err
-		}
-		out.Ops = append(out.Ops, lint.Op{Kind: op.Op, Path: at, Value: integers(op.Value)})
-	}
-	var settings []lint.Setting
-	for _, s := range f.Set {
-		at, err := pathOf(s.Path)
-		if err != nil {
-			return out, err
-		}
-		settings = append(settings, lint.Setting{Path: at, Value: integers(s.Value)})
-	}
-	out.Ops = append(out.Ops, lint.SetOps(o, settings)...)
-	if f.Create != nil {
-		created, _ := integers(f.Create.Object).(map[string]any)
-		out.Create = &lint.Create{Object: created, AfterFile: o.FileName()}
-	}
-	return out, nil
 }
 
 // pathOf turns a path of a policy, whose numbers are json.Number, into a field path.
@@ -248,19 +162,14 @@ func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
 	}
 	byPackage, _ := rs[0].Bindings["found"].(map[string]any)
 	for pkg, found := range byPackage {
-		if list, ok := found.([]any); !ok || len(list) == 0 {
-			continue
-		}
-		js, err := json.Marshal(found)
-		if err != nil {
-			return nil, fmt.Errorf("encode the findings of %s: %w", pkg, err)
-		}
-		var results []result
-		dec := json.NewDecoder(strings.NewReader(string(js)))
-		dec.UseNumber()
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&results); err != nil {
-			return nil, fmt.Errorf("the findings of %s are not what data.meshvet.lib.result makes: %w", pkg, err)
+		list, _ := found.([]any)
+		results := make([]result, 0, len(list))
+		for _, item := range list {
+			r, err := resultOf(item)
+			if err != nil {
+				return nil, fmt.Errorf("the findings of %s are not what data.meshvet.lib.result makes: %w", pkg, err)
+			}
+			results = append(results, r)
 		}
 		out[strings.ReplaceAll(pkg, "_", "-")] = results
 	}

@@ -139,7 +139,7 @@ func (w *walker) objectName(v Value, prefix bool) bool {
 		return true
 	}
 	f := w.report(fromMetadata, InvalidValue, nil, v, fmt.Sprintf("%s %s %s", w.label(), got(v), misnamed(name, true)))
-	f.Suggestion = validName(name, apivalidation.NameIsDNSSubdomain)
+	f.suggest(validName(name, apivalidation.NameIsDNSSubdomain))
 	return false
 }
 
@@ -158,7 +158,7 @@ func (w *walker) namespace(v Value) bool {
 		return true
 	}
 	f := w.report(fromMetadata, InvalidValue, nil, v, fmt.Sprintf("%s %s %s", w.label(), got(v), misnamed(name, false)))
-	f.Suggestion = validName(name, apivalidation.ValidateNamespaceName)
+	f.suggest(validName(name, apivalidation.ValidateNamespaceName))
 	return false
 }
 

@@ -42,7 +42,7 @@ type reference struct {
 }
 
 var references = sync.OnceValues(func() (map[string]*reference, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "istio.io/api").Output()
+	out, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "istio.io/api").Output()
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func minimumDuration(w *walker, _ *node, v Value) bool {
 		return false
 	}
 	s := v.Str()
-	inSeconds, unitErr := time.ParseDuration(s + "s")
+	withUnit, unitErr := time.ParseDuration(s + "s")
 	switch {
 	case err == nil && d < 0:
 		return w.broken(nil, v, fmt.Sprintf("%s %s is negative; at least 1ms is required", w.label(), got(v)))
@@ -57,9 +57,9 @@ func minimumDuration(w *walker, _ *node, v Value) bool {
 		return w.broken(nil, v, fmt.Sprintf("%s %s is below the minimum of 1ms", w.label(), got(v)))
 	case s == "":
 		return w.broken(nil, v, w.label()+` is an empty string; a duration such as "5s" is required`)
-	case unitErr == nil && inSeconds >= minDuration:
+	case unitErr == nil && withUnit >= minDuration:
 		w.report(fromRule, InvalidValue, nil, v,
-			fmt.Sprintf("%s %s has no unit; a duration such as %q is required", w.label(), got(v), short(s)+"s")).Suggestion = s + "s"
+			fmt.Sprintf("%s %s has no unit; a duration such as %q is required", w.label(), got(v), short(s)+"s")).suggest(s + "s")
 		return false
 	case strings.Contains(err.Error(), "unknown unit"):
 		return w.broken(nil, v, fmt.Sprintf("%s %s has a unit that is none of h, m, s, ms, us and ns", w.label(), got(v)))

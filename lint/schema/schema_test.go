@@ -62,11 +62,11 @@ func TestValidate(t *testing.T) {
 			`unknown field spec.trafficPolicy.portLevelSettings[0].port.name: name is not a field of portLevelSettings[0].port; a port is selected by its number only`,
 		}},
 		{"a field one level too high", policy(`{"connectTimeout": "5s"}`), []string{
-			`unknown field spec.trafficPolicy.connectTimeout: connectTimeout is not a field of trafficPolicy; it belongs under connectionPool.tcp @ spec.trafficPolicy.connectionPool.tcp`,
+			`unknown field spec.trafficPolicy.connectTimeout: connectTimeout is not a field of trafficPolicy; it belongs under connectionPool.tcp @ spec.trafficPolicy.connectionPool.tcp.connectTimeout`,
 		}},
 		{"a field too deep", policy(`{"portLevelSettings": [{"connectionPool": {"outlierDetection": {}}}]}`), []string{
 			`unknown field spec.trafficPolicy.portLevelSettings[0].connectionPool.outlierDetection: outlierDetection is not a field of portLevelSettings[0].connectionPool; ` +
-				`it belongs under spec.trafficPolicy.portLevelSettings[0] @ spec.trafficPolicy.portLevelSettings[0]`,
+				`it belongs under spec.trafficPolicy.portLevelSettings[0] @ spec.trafficPolicy.portLevelSettings[0].outlierDetection`,
 		}},
 		{"a field of two places", policy(`{"connectionPool": {"idleTimeout": "5s"}}`), []string{
 			`unknown field spec.trafficPolicy.connectionPool.idleTimeout: idleTimeout is not a field of trafficPolicy.connectionPool; it belongs under http or tcp`,
@@ -80,6 +80,12 @@ func TestValidate(t *testing.T) {
 		{"wrong capitals", policy(`{"outlierdetection": {}}`), []string{
 			`unknown field spec.trafficPolicy.outlierdetection: outlierdetection is not a field of trafficPolicy (did you mean outlierDetection?) -> outlierDetection`,
 		}},
+		{"a field of the items of a list", dr(`{"host": "a", "labels": {}}`), []string{
+			`unknown field spec.labels: labels is not a field of spec; it belongs under metadata or subsets`,
+		}},
+		{"a field of the items of a list alone", se(`{"hosts": ["a"], "weight": 5}`), []string{
+			`unknown field spec.weight: weight is not a field of spec; it belongs under endpoints`,
+		}},
 		{"a name of early versions", dr(`{"name": "reviews"}`), []string{
 			`unknown field spec.name: name is not a field of spec (did you mean host?) -> host`,
 		}},
@@ -87,10 +93,10 @@ func TestValidate(t *testing.T) {
 			`unknown field sepc: sepc is not a field of the object (did you mean spec?) -> spec`,
 		}},
 		{"a field outside the spec", `{"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": {"name": "a"}, "spec": {"host": "a"}, "trafficPolicy": {}}`, []string{
-			`unknown field trafficPolicy: trafficPolicy is not a field of the object; it belongs under spec @ spec`,
+			`unknown field trafficPolicy: trafficPolicy is not a field of the object; it belongs under spec @ spec.trafficPolicy`,
 		}},
 		{"a field of metadata in the spec", dr(`{"host": "a", "annotations": {}}`), []string{
-			`unknown field spec.annotations: annotations is not a field of spec; it belongs under metadata @ metadata`,
+			`unknown field spec.annotations: annotations is not a field of spec; it belongs under metadata @ metadata.annotations`,
 		}},
 		{"nothing like ours", se(`{"hosts": ["a"], "zebra": [{"hosts": 5}]}`), []string{
 			`unknown field spec.zebra: zebra is not a field of spec`,
@@ -112,8 +118,8 @@ func TestValidate(t *testing.T) {
 			`invalid value spec.trafficPolicy.outlierDetection.interval: interval "-1s" is negative; at least 1ms is required`,
 		}},
 		{"quoted numbers and bare words", policy(`{"connectionPool": {"tcp": {"maxConnections": "100"}}, "tls": {"mode": "SIMPLE", "sni": true, "insecureSkipVerify": "true", "subjectAltNames": "a"}}`), []string{
-			`invalid value spec.trafficPolicy.connectionPool.tcp.maxConnections: maxConnections is the string "100"; an integer is required, without quotes -> 100`,
-			`invalid value spec.trafficPolicy.tls.insecureSkipVerify: insecureSkipVerify is the string "true"; true or false is required, without quotes -> true`,
+			`invalid value spec.trafficPolicy.connectionPool.tcp.maxConnections: maxConnections is the string "100"; an integer is required, without quotes => 100`,
+			`invalid value spec.trafficPolicy.tls.insecureSkipVerify: insecureSkipVerify is the string "true"; true or false is required, without quotes => true`,
 			`invalid value spec.trafficPolicy.tls.sni: sni is the boolean true; a string is required (without quotes, the words true, false, yes, no, y, n, on and off are booleans)`,
 			`invalid value spec.trafficPolicy.tls.subjectAltNames: subjectAltNames is the string "a"; a list of strings is required`,
 		}},
@@ -232,7 +238,7 @@ func TestValidate(t *testing.T) {
 			`missing field metadata.ownerReferences[0].uid: ownerReferences[0] has no uid, which is required`,
 		}},
 		{"unknown metadata", meta(`{"name": "a", "label": {}, "hosts": [], "ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "u", "owner": true}]}`), []string{
-			`unknown field metadata.hosts: hosts is not a field of metadata; it belongs under spec @ spec`,
+			`unknown field metadata.hosts: hosts is not a field of metadata; it belongs under spec @ spec.hosts`,
 			`unknown field metadata.label: label is not a field of metadata (did you mean labels?) -> labels`,
 			`unknown field metadata.ownerReferences[0].owner: owner is not a field of metadata.ownerReferences[0]`,
 		}},
@@ -274,6 +280,11 @@ func lines(vs []Violation) []string {
 		line := fmt.Sprintf("%s %s: %s", v.Kind, v.Path, v.Message)
 		if v.Suggestion != "" {
 			line += " -> " + v.Suggestion
+		}
+		if _, text := v.Replacement.(string); text != (v.Kind == InvalidValue && v.Suggestion != "") || text && v.Replacement != v.Suggestion {
+			line += fmt.Sprintf(" but %v", v.Replacement)
+		} else if v.Replacement != nil && !text {
+			line += fmt.Sprintf(" => %v", v.Replacement)
 		}
 		if v.SnakeCase {
 			line += " (snake case)"

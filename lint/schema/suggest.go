@@ -51,12 +51,12 @@ func (w *walker) unknown(n *node, f Value) (likely uint64) {
 	default:
 		if at := w.k.elsewhere(w.path.Parent(), key); len(at) > 0 {
 			var under []string
-			for _, p := range at {
-				under = append(under, shown(w.path.Parent(), p))
+			for _, h := range at {
+				under = append(under, shown(w.path.Parent(), h.mapping))
 			}
 			v.Message = fmt.Sprintf("%s; it belongs under %s", what, list(under, "or"))
-			if len(at) == 1 {
-				v.Belongs = at[0]
+			if len(at) == 1 && !at[0].inItem {
+				v.Belongs = at[0].mapping.Child(at[0].field)
 			}
 		}
 	}
@@ -136,17 +136,27 @@ func nearest(wrong string, values []string) string {
 	return ""
 }
 
-// A place is a mapping in the schema: the names of the fields that lead there, "[]" for the items of a list.
-type place []string
+// A place is where a field occurs in the schema: the names of the fields that lead to its mapping, "[]" for the items of a list.
+type place struct {
+	field   string
+	mapping []string
+}
 
-// elsewhere returns where a field does exist, seen from the mapping at path, which does not have it: the nearest mapping, or two that
+// A home is a place in an object. Where a list lies on the way, which of its items is meant is not known, and mapping ends at the list.
+type home struct {
+	field   string
+	mapping object.Path
+	inItem  bool
+}
+
+// elsewhere returns where a field does exist, seen from the mapping at path, which does not have it: the nearest place, or two that
 // are as near. Far ones say nothing about what the author meant.
-func (k *kindSchema) elsewhere(path object.Path, key string) []object.Path {
+func (k *kindSchema) elsewhere(path object.Path, key string) []home {
 	k.placesOnce.Do(func() {
 		k.places = map[string][]place{}
 		k.addPlaces(k.crd.root, nil)
 	})
-	here := make(place, len(path))
+	here := make([]string, len(path))
 	for i, e := range path {
 		here[i] = "[]"
 		if s, ok := e.(string); ok {
@@ -157,7 +167,7 @@ func (k *kindSchema) elsewhere(path object.Path, key string) []object.Path {
 	var best []place
 	least := far + 1
 	for _, p := range k.places[fold(key)] {
-		up, down := distance(here, p)
+		up, down := distance(here, p.mapping)
 		if d := up + down; up <= 3 && d <= least && d <= far {
 			if d < least {
 				best = nil
@@ -168,31 +178,29 @@ func (k *kindSchema) elsewhere(path object.Path, key string) []object.Path {
 	if len(best) > 2 {
 		return nil
 	}
-	var out []object.Path
+	var out []home
 	for _, p := range best {
-		// The common part is the author's own path, with its indexes.
-		common := 0
-		for common < len(p) && common < len(here) && p[common] == here[common] {
-			common++
-		}
-		at := path[:common].Child()
-		for _, name := range p[common:] {
+		up, _ := distance(here, p.mapping)
+		common := len(here) - up // this much of the way is the author's own path, with its indexes
+		h := home{field: p.field, mapping: path[:common].Child()}
+		for _, name := range p.mapping[common:] {
 			if name == "[]" {
-				break // which item is not known: the list has to do
+				h.inItem = true
+				break
 			}
-			at = append(at, name)
+			h.mapping = append(h.mapping, name)
 		}
-		out = append(out, at)
+		out = append(out, h)
 	}
 	return out
 }
 
 // addPlaces notes where the fields below a node occur.
-func (k *kindSchema) addPlaces(id nodeID, at place) {
+func (k *kindSchema) addPlaces(id nodeID, at []string) {
 	n := &k.crd.nodes[id]
 	for _, p := range n.props {
 		name := fold(p.name)
-		k.places[name] = append(k.places[name], at)
+		k.places[name] = append(k.places[name], place{p.name, at})
 		k.addPlaces(p.node, append(slices.Clip(at), p.name))
 	}
 	if n.items != 0 {
@@ -201,7 +209,7 @@ func (k *kindSchema) addPlaces(id nodeID, at place) {
 }
 
 // distance counts the steps from one mapping up to the common ancestor and down to the other.
-func distance(from, to place) (up, down int) {
+func distance(from, to []string) (up, down int) {
 	common := 0
 	for common < len(from) && common < len(to) && from[common] == to[common] {
 		common++

@@ -23,14 +23,22 @@ const (
 // Value is one value of a raw object, as Kubernetes would read it. The keys of a Map are distinct, anchors and merge keys resolved.
 // First and Next return nil (not a nil pointer in a Value) after the last item or field.
 type Value interface {
+	// Type returns the type; a value of type Invalid is nowhere valid.
 	Type() Type
-	Key() string    // the key of a Map under which the value stands
-	Str() string    // the value of a String
-	Bool() bool     // the value of a Bool
-	Int() int64     // the value of an Int
-	Float() float64 // the value of a Float
-	First() Value   // the first item of a List or field of a Map
-	Next() Value    // the item or field after this one
+	// Key returns the key of a Map under which the value stands.
+	Key() string
+	// Str returns the value of a String, "" for other types.
+	Str() string
+	// Bool returns the value of a Bool, false for other types.
+	Bool() bool
+	// Int returns the value of an Int.
+	Int() int64
+	// Float returns the value of a Float.
+	Float() float64
+	// First returns the first item of a List or field of a Map.
+	First() Value
+	// Next returns the item or field after this one.
+	Next() Value
 }
 
 // Of returns the Value of what encoding/json or Kubernetes' unstructured form hold: nil, bool, string, int64, float64, []any and
@@ -96,9 +104,9 @@ func (r *rawValue) First() Value {
 	var children []rawValue
 	switch v := r.v.(type) {
 	case []any:
-		children = make([]rawValue, len(v))
-		for i, item := range v {
-			children[i].v = item
+		children = make([]rawValue, 0, len(v))
+		for _, item := range v {
+			children = append(children, rawValue{v: item})
 		}
 	case map[string]any:
 		children = make([]rawValue, 0, len(v))

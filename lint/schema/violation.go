@@ -37,15 +37,25 @@ type Violation struct {
 	Got string
 	// Message is one sentence without a full stop: what is wrong with which value, and what is allowed.
 	Message string
-	// Suggestion is what the author likely meant: the name of a field beside an unknown one, or a value for an invalid one.
-	// Putting it in the place of what is there is a sensible fix.
+	// Suggestion is what the author likely meant: the name of a field beside an unknown one, or a text for an invalid value. Putting it
+	// in the place of what is there is a sensible fix.
 	Suggestion string
-	// Belongs is where an unknown field does exist, as a path from the root of the object, "" if that is nowhere near.
+	// Replacement is the value that Suggestion stands for, or the number or boolean that was written in quotes; nil if there is none.
+	Replacement any
+	// Belongs is the path, from the root of the object, at which an unknown field exists. nil if that is nowhere near, in two places, or
+	// in an item of a list that is not known.
 	Belongs object.Path
 	// SnakeCase says that an unknown field is the snake_case form of Suggestion, a field's name in Istio's protobuf definition.
 	SnakeCase bool
 	// Allowed lists the values of an enum.
 	Allowed []string
+}
+
+// suggest notes a text that fits in the place of an invalid value; "" is none.
+func (v *Violation) suggest(text string) {
+	if text != "" {
+		v.Suggestion, v.Replacement = text, text
+	}
 }
 
 // compare orders violations by path, an item before its successors and a field before what stands in it.

@@ -108,7 +108,8 @@ func (w *walker) typeMeta(root Value) bool {
 	}
 	f := w.report(fromDecoding, InvalidValue, object.Path{"apiVersion"}, v,
 		fmt.Sprintf("apiVersion %s is not served for a %s; %s are", got(v), w.k.kind, list(allowed, "and")))
-	f.Allowed, f.Suggestion = allowed, nearest(v.Str(), allowed)
+	f.Allowed = allowed
+	f.suggest(nearest(v.Str(), allowed))
 	return false
 }
 
@@ -181,7 +182,8 @@ func (w *walker) string(n *node, v Value) bool {
 	if len(n.enum) > 0 {
 		switch {
 		case !slices.Contains(n.enum, s):
-			good = w.notInEnum(n, v)
+			good = false
+			w.notInEnum(n, v)
 		case slices.Contains(n.newerEnum, s):
 			if w.quick {
 				return false
@@ -402,28 +404,25 @@ func (w *walker) mismatch(n *node, v Value) bool {
 	if w.quick {
 		return false
 	}
-	need, suggestion := "a mapping is required", ""
+	need := "a mapping is required"
+	var unquoted any
 	switch n.typ {
 	case stringType:
-		need, suggestion = needString(n, v)
+		need = needString(n, v)
 	case integerType:
 		need = "an integer is required"
-		if v.Type() == String {
-			if _, err := strconv.ParseInt(v.Str(), 10, 64); err == nil {
-				need, suggestion = need+", without quotes", v.Str()
-			}
+		if i, err := strconv.ParseInt(v.Str(), 10, 64); err == nil {
+			unquoted = i
 		}
 	case numberType:
 		need = "a number is required"
-		if v.Type() == String {
-			if _, err := strconv.ParseFloat(v.Str(), 64); err == nil {
-				need, suggestion = need+", without quotes", v.Str()
-			}
+		if f, err := strconv.ParseFloat(v.Str(), 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			unquoted = f
 		}
 	case booleanType:
 		need = "true or false is required"
-		if v.Type() == String && (v.Str() == "true" || v.Str() == "false") {
-			need, suggestion = need+", without quotes", v.Str()
+		if s := v.Str(); s == "true" || s == "false" {
+			unquoted = s == "true"
 		}
 	case arrayType:
 		need = "a list is required"
@@ -436,28 +435,37 @@ func (w *walker) mismatch(n *node, v Value) bool {
 			need = "a list of integers is required"
 		}
 	}
+	if unquoted != nil {
+		need += ", without quotes"
+	}
 	f := w.report(w.source(), InvalidValue, nil, v, fmt.Sprintf("%s is %s; %s", w.label(), described(v), need))
-	f.Suggestion, f.Allowed = suggestion, without(n.enum, n.newerEnum)
+	f.Replacement, f.Allowed = unquoted, without(n.enum, n.newerEnum)
+	if number := v.Type() == Int || v.Type() == Float; number && n.typ == stringType && plainString(n) {
+		f.suggest(got(v))
+	}
 	return false
 }
 
+// plainString says whether a node takes any text.
+func plainString(n *node) bool { return !n.duration && n.format == "" && len(n.enum) == 0 }
+
 // needString words what is needed where v stands in the place of a string.
-func needString(n *node, v Value) (need, suggestion string) {
+func needString(n *node, v Value) string {
 	switch {
 	case n.duration && v.Type() == Int && v.Int() > 0:
-		return fmt.Sprintf(`a duration with a unit such as "%ds" is required`, v.Int()), ""
+		return fmt.Sprintf(`a duration with a unit such as "%ds" is required`, v.Int())
 	case n.duration:
-		return `a duration with a unit such as "5s" is required`, ""
+		return `a duration with a unit such as "5s" is required`
 	case n.format == "date-time":
-		return `a time such as "2026-01-31T12:00:00Z" is required`, ""
+		return `a time such as "2026-01-31T12:00:00Z" is required`
 	case len(n.enum) > 0:
-		return "one of " + strings.Join(without(n.enum, n.newerEnum), ", ") + " is required", ""
+		return "one of " + strings.Join(without(n.enum, n.newerEnum), ", ") + " is required"
 	case v.Type() == Bool:
-		return "a string is required (without quotes, the words true, false, yes, no, y, n, on and off are booleans)", ""
+		return "a string is required (without quotes, the words true, false, yes, no, y, n, on and off are booleans)"
 	case v.Type() == Int || v.Type() == Float:
-		return fmt.Sprintf("a string is required, so put it in quotes: %q", got(v)), got(v)
+		return fmt.Sprintf("a string is required, so put it in quotes: %q", got(v))
 	}
-	return "a string is required", ""
+	return "a string is required"
 }
 
 // source returns which part of the API server checks the type of the value at hand.
@@ -472,9 +480,9 @@ func (w *walker) source() source {
 }
 
 // notInEnum reports a string that is none of the allowed ones.
-func (w *walker) notInEnum(n *node, v Value) bool {
+func (w *walker) notInEnum(n *node, v Value) {
 	if w.quick {
-		return false
+		return
 	}
 	allowed := without(n.enum, n.newerEnum)
 	suggestion := nearest(v.Str(), allowed)
@@ -483,8 +491,8 @@ func (w *walker) notInEnum(n *node, v Value) bool {
 		msg += fmt.Sprintf(" (did you mean %s?)", suggestion)
 	}
 	f := w.report(fromSchema, InvalidValue, nil, v, msg)
-	f.Suggestion, f.Allowed = suggestion, allowed
-	return false
+	f.Allowed = allowed
+	f.suggest(suggestion)
 }
 
 // tooMany reports a value of the wrong length.

@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -50,7 +51,7 @@ func kinds() []kind {
 func main() {
 	out := flag.String("o", "crd_gen.go", "file to write")
 	flag.Parse()
-	src, err := generate()
+	src, err := generate(context.Background())
 	if err == nil {
 		err = os.WriteFile(*out, src, 0o644)
 	}
@@ -61,8 +62,8 @@ func main() {
 }
 
 // generate returns the text of the Go file for the istio.io/api that go.mod selects.
-func generate() ([]byte, error) {
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}\n{{.Version}}", apiModule)
+func generate(ctx context.Context) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}\n{{.Version}}", apiModule)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestGeneratedFileIsCurrent(t *testing.T) {
-	want, err := generate()
+	want, err := generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestGeneratedFileIsCurrent(t *testing.T) {
 
 func crdText(t *testing.T) []byte {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", apiModule).Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", apiModule).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

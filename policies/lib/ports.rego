@@ -1,0 +1,24 @@
+# METADATA
+# title: Ports in messages
+# description: How policies name the ports that a block of a traffic policy governs, as mesh.blocks gives them.
+package meshvet.lib.ports
+
+import rego.v1
+
+# METADATA
+# description: |-
+#   The first of some ports as host:port, and how many others there are. A port that stands for several hosts counts for each.
+named(ports) := sprintf("%s:%d%s", [ports[0].host, ports[0].number, more(sum([p.hosts | some p in ports]) - 1)])
+
+# METADATA
+# description: How many others there are beside one that is named.
+more(0) := ""
+
+more(n) := sprintf(" (and %d more)", [n]) if n > 0
+
+# METADATA
+# description: What a finding about some ports is about, by which one finding supersedes another.
+subject(ports) := {
+	"hosts": [h | some h in {p.host | some p in ports}],
+	"ports": [n | some n in {p.number | some p in ports}],
+}

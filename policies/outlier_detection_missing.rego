@@ -125,8 +125,8 @@ named_ports(ports) := sprintf("port %d", [numbers(ports)[0]]) if count(numbers(p
 
 named_ports(ports) := sprintf("ports %s", [concat(", ", [format_int(n, 10) | some n in numbers(ports)])]) if count(numbers(ports)) > 1
 
-# Names of Kubernetes objects cannot hold a star.
-object_name(host) := replace(lower(host), "*", "any")
+# Names of Kubernetes objects cannot hold a star or what else a host may be misspelt with.
+object_name(host) := trim(regex.replace(replace(lower(host), "*", "any"), `[^a-z0-9.-]+`, "-"), "-.")
 
 metadata(u) := {"name": object_name(u.host)} if u.target.namespace == ""
 

@@ -21,6 +21,7 @@ type Field struct {
 	// Everywhere says that the field has an effect on every kind of port.
 	Everywhere bool
 
+	path   object.Path
 	def    func(p *Policy, port Port) string // the value in effect when the field is not set
 	zero   bool                              // 0 is the same as not set
 	live   func(port Port, p *Policy) bool   // whether the field has an effect on the port
@@ -34,51 +35,51 @@ type Field struct {
 // Fields are the settings of a traffic policy whose loss can be told, in the order in which messages name them.
 func Fields() []*Field { return fields }
 
-var fields = []*Field{
-	{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: always},
-	{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: verifiesPeer},
-	{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: verifiesPeer},
-	{Name: "tls.insecureSkipVerify", Envoy: "transport_socket.common_tls_context validation_context", def: constant("false"), live: verifiesPeer},
-	{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: constant("the system's CAs"), live: originatesTLS},
-	{Name: "tls.caCrl", Envoy: "transport_socket.common_tls_context validation_context.crl", def: none, live: originatesTLS},
-	{Name: "tls.credentialName", Envoy: "transport_socket.common_tls_context SDS", def: none, live: originatesTLS},
-	{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
-	{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
-	{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
-	{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
+var fields = withPaths(
+	&Field{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: always},
+	&Field{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: verifiesPeer},
+	&Field{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: verifiesPeer},
+	&Field{Name: "tls.insecureSkipVerify", Envoy: "transport_socket.common_tls_context validation_context", def: constant("false"), live: verifiesPeer},
+	&Field{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: constant("the system's CAs"), live: originatesTLS},
+	&Field{Name: "tls.caCrl", Envoy: "transport_socket.common_tls_context validation_context.crl", def: none, live: originatesTLS},
+	&Field{Name: "tls.credentialName", Envoy: "transport_socket.common_tls_context SDS", def: none, live: originatesTLS},
+	&Field{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
+	&Field{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
+	&Field{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
+	&Field{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
 
-	{Name: maxRetries, Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: countsRetries},
-	{Name: "connectionPool.tcp.maxConnections", Envoy: "circuit_breakers.thresholds[0].max_connections", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
-	{Name: "connectionPool.http.http1MaxPendingRequests", Envoy: "circuit_breakers.thresholds[0].max_pending_requests", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
-	{Name: "connectionPool.http.http2MaxRequests", Envoy: "circuit_breakers.thresholds[0].max_requests", def: constant(Unlimited), zero: true, live: readsRequests},
-	{Name: "connectionPool.tcp.connectTimeout", Envoy: "connect_timeout", def: connectTimeout, live: always, Everywhere: true},
-	{Name: "connectionPool.tcp.tcpKeepalive", Envoy: "upstream_connection_options.tcp_keepalive", def: none, values: keepalive, live: always},
-	{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: maxDuration, live: always},
-	{Name: tcpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: tcpIdleCounts, yields: httpIdleWins},
-	{Name: httpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
-	{Name: "connectionPool.http.maxRequestsPerConnection", Envoy: "common_http_protocol_options.max_requests_per_connection", def: constant("no limit"), zero: true, live: readsRequests},
-	{Name: h2UpgradePolicy, Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgrades, needs: []string{useClientProtocol}},
-	{Name: useClientProtocol, Envoy: "use_downstream_protocol_config", def: constant("false"), live: hasFixedProtocol},
-	{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2, needs: http2Switches},
-	{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2, needs: http2Switches},
+	&Field{Name: maxRetries, Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: countsRetries},
+	&Field{Name: "connectionPool.tcp.maxConnections", Envoy: "circuit_breakers.thresholds[0].max_connections", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
+	&Field{Name: "connectionPool.http.http1MaxPendingRequests", Envoy: "circuit_breakers.thresholds[0].max_pending_requests", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
+	&Field{Name: "connectionPool.http.http2MaxRequests", Envoy: "circuit_breakers.thresholds[0].max_requests", def: constant(Unlimited), zero: true, live: readsRequests},
+	&Field{Name: "connectionPool.tcp.connectTimeout", Envoy: "connect_timeout", def: connectTimeout, live: always, Everywhere: true},
+	&Field{Name: "connectionPool.tcp.tcpKeepalive", Envoy: "upstream_connection_options.tcp_keepalive", def: none, values: keepalive, live: always},
+	&Field{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: maxDuration, live: always},
+	&Field{Name: tcpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: tcpIdleCounts, yields: httpIdleWins},
+	&Field{Name: httpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
+	&Field{Name: "connectionPool.http.maxRequestsPerConnection", Envoy: "common_http_protocol_options.max_requests_per_connection", def: constant("no limit"), zero: true, live: readsRequests},
+	&Field{Name: h2UpgradePolicy, Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgrades, needs: []string{useClientProtocol}},
+	&Field{Name: useClientProtocol, Envoy: "use_downstream_protocol_config", def: constant("false"), live: hasFixedProtocol},
+	&Field{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2, needs: http2Switches},
+	&Field{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2, needs: http2Switches},
 
-	{Name: "outlierDetection", Envoy: "outlier_detection", def: constant("no outlier detection"), values: outlier, live: ejects, Everywhere: true},
-	{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: countsResponses, needs: splitSwitch},
-	{Name: "outlierDetection.consecutiveGatewayErrors", Envoy: "outlier_detection.consecutive_gateway_failure", def: constant("not enforced"), zero: true, live: countsResponses, needs: splitSwitch},
-	{Name: split, Envoy: "outlier_detection.split_external_local_origin_errors", def: constant("false"), live: detects},
-	{Name: "outlierDetection.consecutiveLocalOriginFailures", Envoy: "outlier_detection.consecutive_local_origin_failure", def: constant("5"), zero: true, live: splits, needs: splitSwitch},
-	{Name: "outlierDetection.interval", Envoy: "outlier_detection.interval", def: constant("10s"), live: detects},
-	{Name: "outlierDetection.baseEjectionTime", Envoy: "outlier_detection.base_ejection_time", def: constant("30s"), live: detects},
-	{Name: "outlierDetection.maxEjectionPercent", Envoy: "outlier_detection.max_ejection_percent", def: constant("10"), zero: true, live: detects},
-	{Name: "outlierDetection.minHealthPercent", Envoy: "common_lb_config.healthy_panic_threshold", def: constant("0"), zero: true, live: detects},
+	&Field{Name: "outlierDetection", Envoy: "outlier_detection", def: constant("no outlier detection"), values: outlier, live: ejects, Everywhere: true},
+	&Field{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: countsResponses, needs: splitSwitch},
+	&Field{Name: "outlierDetection.consecutiveGatewayErrors", Envoy: "outlier_detection.consecutive_gateway_failure", def: constant("not enforced"), zero: true, live: countsResponses, needs: splitSwitch},
+	&Field{Name: split, Envoy: "outlier_detection.split_external_local_origin_errors", def: constant("false"), live: detects},
+	&Field{Name: "outlierDetection.consecutiveLocalOriginFailures", Envoy: "outlier_detection.consecutive_local_origin_failure", def: constant("5"), zero: true, live: splits, needs: splitSwitch},
+	&Field{Name: "outlierDetection.interval", Envoy: "outlier_detection.interval", def: constant("10s"), live: detects},
+	&Field{Name: "outlierDetection.baseEjectionTime", Envoy: "outlier_detection.base_ejection_time", def: constant("30s"), live: detects},
+	&Field{Name: "outlierDetection.maxEjectionPercent", Envoy: "outlier_detection.max_ejection_percent", def: constant("10"), zero: true, live: detects},
+	&Field{Name: "outlierDetection.minHealthPercent", Envoy: "common_lb_config.healthy_panic_threshold", def: constant("0"), zero: true, live: detects},
 
-	{Name: simple, Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
-	{Name: consistentHash, Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: hashes},
-	{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: prefersLocality},
-	{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances},
-	{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
-	{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
-}
+	&Field{Name: simple, Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
+	&Field{Name: consistentHash, Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: hashes},
+	&Field{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: prefersLocality},
+	&Field{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances},
+	&Field{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
+	&Field{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
+)
 
 // The fields that others depend on.
 const (
@@ -99,8 +100,16 @@ var (
 	splitSwitch   = []string{split}
 )
 
+// withPaths parses the names once; comparing policies asks for the paths again and again.
+func withPaths(fields ...*Field) []*Field {
+	for _, f := range fields {
+		f.path = object.ParsePath(f.Name)
+	}
+	return fields
+}
+
 // Path is the field's path below a traffic policy.
-func (f *Field) Path() object.Path { return object.ParsePath(f.Name) }
+func (f *Field) Path() object.Path { return f.path }
 
 // Block is the block that the field belongs to.
 func (f *Field) Block() string {

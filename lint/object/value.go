@@ -170,6 +170,9 @@ func (v Value) Next() Value {
 
 // Key returns the mapping key under which the value stands, "" for a list item.
 func (v Value) Key() string {
+	if v.t == nil {
+		return ""
+	}
 	n := v.node()
 	switch {
 	case n.keyIn == inSpan:

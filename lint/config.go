@@ -427,7 +427,7 @@ func (m *Meta) optionValue(name string, value any) (any, error) {
 		}
 		switch o.Default.(type) {
 		case int64:
-			if f, ok := value.(float64); ok {
+			if f, ok := value.(float64); ok && f == float64(int64(f)) {
 				value = int64(f)
 			}
 		case float64:

@@ -330,6 +330,8 @@ func generated(o *object.Object) bool {
 type Input struct {
 	Files  []*object.File // files whose objects are judged
 	Around []*object.File // files that are context only
+	// Dir is the folder that the names of files are relative to, absolute and with forward slashes; "" if nothing is known of it.
+	Dir string
 }
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
@@ -353,7 +355,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	for _, f := range in.Files {
 		focus[f] = true
 	}
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes)
+	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
 	if err != nil {
 		return nil, err
 	}

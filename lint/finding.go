@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -158,13 +157,4 @@ func compareFindings(a, b Finding) int {
 		return c
 	}
 	return strings.Compare(a.Message, b.Message)
-}
-
-// overlaps says whether two subjects share an object or host and, if both name ports, a port.
-func (s Subject) sharesHost(t Subject) bool {
-	return intersects(s.Objects, t.Objects) || intersects(s.Hosts, t.Hosts)
-}
-
-func intersects[T comparable](a, b []T) bool {
-	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
 }

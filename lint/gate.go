@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -61,6 +62,10 @@ const (
 	PartialBreakers Fact = "partial-breakers"
 	// UnwatchedHost: a host with a list of addresses has no outlier detection because of the object.
 	UnwatchedHost Fact = "unwatched-host"
+	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
+	WildcardHost Fact = "wildcard-host"
+	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
+	OpaquePort Fact = "opaque-port"
 )
 
 // holds works a fact out.
@@ -72,6 +77,12 @@ func (f Fact) holds(p *Pass) (bool, error) {
 		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool { return effective.SetsSomeBreakers(p.Object.Lookup(l.Path)) }), nil
 	case UnwatchedHost:
 		return len(p.Unwatched()) > 0, nil
+	case WildcardHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case OpaquePort:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
 }
@@ -151,17 +162,17 @@ func compileConditions(list []Condition) ([]compiledCondition, error) {
 
 // passes says whether one of the gates lets the object through; a kind without gates is always let through.
 func passes(gates []compiledGate, o *object.Object) bool {
-	any := false
+	gated := false
 	for _, g := range gates {
 		if g.kind != "" && g.kind != o.Kind {
 			continue
 		}
-		any = true
+		gated = true
 		if !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
 			return true
 		}
 	}
-	return !any
+	return !gated
 }
 
 func (c compiledCondition) holds(root object.Value) bool {

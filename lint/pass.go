@@ -108,9 +108,10 @@ func (p *Pass) OptionOf(id, name string) any {
 	return nil
 }
 
-// Memo returns what f returned the first time that it was called with key while judging this object.
-func (p *Pass) Memo(key any, f func() any) any {
-	if v, ok := p.visit.memo[key]; ok {
+// Memo returns what f returned the first time that it was called with key while the pass's object was being judged. A key
+// belongs to one type of value.
+func Memo[T any](p *Pass, key any, f func() T) T {
+	if v, ok := p.visit.memo[key].(T); ok {
 		return v
 	}
 	if p.visit.memo == nil {
@@ -130,35 +131,35 @@ type (
 
 // Reach is what the DestinationRule being judged takes in; empty for other kinds.
 func (p *Pass) Reach() effective.Reach {
-	return p.Memo(reachMemo{}, func() any {
+	return Memo(p, reachMemo{}, func() effective.Reach {
 		if r := p.Mesh.Rule(p.Object); r != nil {
 			return effective.ReachOf(p.Mesh, r)
 		}
 		return effective.Reach{}
-	}).(effective.Reach)
+	})
 }
 
 // Levels are the traffic policies that the DestinationRule being judged writes, with the ports that each reaches.
 func (p *Pass) Levels() []effective.Level {
-	return p.Memo(levelsMemo{}, func() any {
+	return Memo(p, levelsMemo{}, func() []effective.Level {
 		if p.Object.Kind != object.DestinationRule {
-			return []effective.Level(nil)
+			return nil
 		}
 		return effective.LevelsIn(p.Object, p.Reach())
-	}).([]effective.Level)
+	})
 }
 
 // Unwatched are the hosts that have a list of addresses and no outlier detection because of the object being judged.
 func (p *Pass) Unwatched() []effective.Unwatched {
-	return p.Memo(unwatchedMemo{}, func() any {
+	return Memo(p, unwatchedMemo{}, func() []effective.Unwatched {
 		switch p.Object.Kind {
 		case object.ServiceEntry:
 			return effective.UnwatchedOf(p.Mesh, p.Mesh.Target(p.Object))
 		case object.DestinationRule:
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
-		return []effective.Unwatched(nil)
-	}).([]effective.Unwatched)
+		return nil
+	})
 }
 
 // SchemaViolations returns where the object breaks the schema of its kind or of Kubernetes' metadata.
@@ -167,9 +168,9 @@ func (p *Pass) SchemaViolations() ([]schema.Violation, error) {
 		violations []schema.Violation
 		err        error
 	}
-	r := p.Memo(schemaMemo{}, func() any {
+	r := Memo(p, schemaMemo{}, func() result {
 		v, err := p.visit.engine.validate(p.Context, p.Object)
 		return result{v, err}
-	}).(result)
+	})
 	return r.violations, r.err
 }

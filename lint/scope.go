@@ -37,7 +37,7 @@ type ScopeConfig struct {
 // cutScopes decides which files see one another. Configured scopes come first: a file belongs to the first that matches, and
 // the rest is cut by content. There, a folder is one mesh until two of its files define the same object; then each folder
 // below the nearest common one is a mesh of its own, and files above are shared by all of them.
-func cutScopes(files []*object.File, config []ScopeConfig) ([]*scope, error) {
+func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope, error) {
 	var out []*scope
 	rest := files
 	for _, c := range config {
@@ -56,9 +56,33 @@ func cutScopes(files []*object.File, config []ScopeConfig) ([]*scope, error) {
 	}
 	root := newFolder("")
 	for _, f := range rest {
-		root.add(f, strings.Split(path.Clean(f.Name), "/"))
+		root.add(f, strings.Split(absolute(dir, f.Name), "/"))
 	}
-	return append(out, root.cut(nil)...), nil
+	for _, s := range root.cut(nil) {
+		s.name = relative(dir, s.name)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// absolute names a file from the root, so that how folders nest does not depend on where the run was started.
+func absolute(dir, name string) string {
+	if dir == "" || path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return strings.TrimPrefix(path.Join(dir, name), "/")
+}
+
+// relative names a folder as the files in it are named.
+func relative(dir, name string) string {
+	dir = strings.TrimPrefix(dir, "/")
+	switch {
+	case name == dir:
+		return "."
+	case dir != "" && strings.HasPrefix(name, dir+"/"):
+		return name[len(dir)+1:]
+	}
+	return name
 }
 
 // validGlob says whether a pattern can be matched at all.

@@ -72,3 +72,33 @@ func TestScopesDoNotSeeEachOther(t *testing.T) {
 		t.Errorf("findings %v, judged %d", ids(r), r.Stats.Judged)
 	}
 }
+
+// How folders nest does not depend on the folder that a run is started in.
+func TestScopesDoNotDependOnTheWorkingDirectory(t *testing.T) {
+	alone := simple("MX306", object.ServiceEntry, func(p *lint.Pass) error {
+		if p.Mesh.Count(object.DestinationRule) == 0 {
+			p.Report(nil, "sees no rule")
+		}
+		return nil
+	})
+	e, err := lint.New([]lint.Rule{alone}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, prefix := range map[string]string{"/repo": "", "/repo/clusters/one": "../../", "/elsewhere": "../repo/"} {
+		r, err := e.Lint(t.Context(), lint.Input{
+			Dir: dir,
+			Files: []*object.File{
+				load(t, prefix+"rule.yaml", rule),
+				load(t, prefix+"clusters/one/x.yaml", entry),
+				load(t, prefix+"clusters/two/x.yaml", entry),
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Findings) != 0 || len(r.Scopes) != 3 {
+			t.Errorf("from %s: findings %v, scopes %v", dir, ids(r), r.Scopes)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var duplicateObject = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MV906",
 		Name:     "duplicate-object",

@@ -9,7 +9,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var hostMatchesNothing = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MX301",
 		Name:     "host-matches-nothing",

@@ -8,7 +8,7 @@ import (
 	"github.com/meshvet/meshvet/lint/schema"
 )
 
-var invalidValue = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MV902",
 		Name:     "invalid-value",
@@ -38,10 +38,10 @@ var invalidValue = register(lint.Rule{
 				continue
 			}
 			extras := []lint.Extra{lint.Effect("the API server refuses the object; what was in force before stays in force")}
-			if v.Kind == schema.InvalidValue && v.Suggestion != "" && p.Object.Lookup(v.Path).Type() == object.String {
+			if v.Kind == schema.InvalidValue && v.Replacement != nil {
 				extras = append(extras, lint.Suggest(lint.Fix{
-					Title: fmt.Sprintf("write %s", v.Suggestion), Safety: lint.Unsafe,
-					Ops: []lint.Op{{Kind: lint.Replace, Path: v.Path, Value: v.Suggestion}},
+					Title: fmt.Sprintf("write %v", v.Replacement), Safety: lint.Unsafe,
+					Ops: []lint.Op{{Kind: lint.Replace, Path: v.Path, Value: v.Replacement}},
 				}))
 			}
 			p.Report(v.Path, v.Message, extras...)

@@ -5,7 +5,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var notLoadable = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MV903",
 		Name:     "not-loadable",

@@ -9,7 +9,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var nothingToEject = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "DR207",
 		Name:     "nothing-to-eject",

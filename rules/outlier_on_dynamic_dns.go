@@ -10,7 +10,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var outlierOnDynamicDNS = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "DR208",
 		Name:     "outlier-on-dynamic-dns",

@@ -12,7 +12,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var rivalDestinationrules = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MX302",
 		Name:     "rival-destinationrules",

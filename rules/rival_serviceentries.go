@@ -10,7 +10,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var rivalServiceentries = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:          "MX306",
 		Name:        "rival-serviceentries",

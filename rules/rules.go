@@ -1,6 +1,6 @@
 // Package rules holds the rules that are written in Go, one file each.
 //
-// A rule registers itself by being a package variable, var nothingToEject = register(lint.Rule{…}), so that a new rule is a
+// A rule registers itself by being a package variable, var _ = register(lint.Rule{…}), so that a new rule is a
 // new file and a new folder in testdata and nothing else. A rule reports only on the object it is given, by field path; it may
 // look at the whole mesh. It imports no policy engine and no command line.
 package rules

@@ -8,7 +8,7 @@ import (
 	"github.com/meshvet/meshvet/lint/schema"
 )
 
-var unknownField = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MV901",
 		Name:     "unknown-field",

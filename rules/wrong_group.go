@@ -9,7 +9,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var wrongGroup = register(lint.Rule{
+var _ = register(lint.Rule{
 	Meta: lint.Meta{
 		ID:       "MV908",
 		Name:     "wrong-group",

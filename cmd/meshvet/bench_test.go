@@ -20,7 +20,7 @@ import (
 func program(b *testing.B, pkg string) string {
 	b.Helper()
 	bin := filepath.Join(b.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-trimpath", "-o", bin, pkg)
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-o", bin, pkg)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -35,7 +35,7 @@ func measure(b *testing.B, documents int, bin string, args ...string) {
 	var cpu time.Duration
 	var peak int64
 	for b.Loop() {
-		cmd := exec.Command(bin, args...)
+		cmd := exec.CommandContext(b.Context(), bin, args...)
 		cmd.Env = []string{"HOME=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
 		out, err := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code < 0 || code > exitFindings {

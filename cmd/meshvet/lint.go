@@ -271,7 +271,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 	}
-	rep, err := engine.Lint(ctx, lint.Input{Files: files, Around: around})
+	rep, err := engine.Lint(ctx, lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(r.walker.cwd)})
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func Load(path string) (*object.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read fixture: %w", err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // only read from
 	return object.Load(context.Background(), filepath.ToSlash(path), r, object.Limits{})
 }
 

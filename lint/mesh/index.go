@@ -32,7 +32,7 @@ type Index struct {
 
 // New returns an empty index.
 func New(settings Settings) *Index {
-	s := settings.withDefaults()
+	s := withDefaults(settings)
 	return &Index{settings: &s, seed: maphash.MakeSeed(), byKind: map[object.Kind]*shards[object.Key, *object.Object]{}}
 }
 

@@ -28,7 +28,7 @@ type Settings struct {
 	DefaultServiceExportTo, DefaultRuleExportTo []string
 }
 
-func (s Settings) withDefaults() Settings {
+func withDefaults(s Settings) Settings {
 	if m := s.MeshConfig; m.Set() {
 		if s.RootNamespace == "" {
 			s.RootNamespace = m.Get("rootNamespace").Str()

@@ -15,6 +15,7 @@ var oddDocuments = []string{
 	"apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a, namespace: b}\nspec:\n  hosts: [a.example.com]\n  ports:\n  - {number: 443, name: https, protocol: TLS}\n",
 	"\ufeffkind: \"DestinationRule\"\r\napiVersion: 'networking.istio.io/v1beta1'\r\nspec:\r\n  host: a\r\n",
 	`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"networking.istio.io/v1","kind":"ServiceEntry","spec":{"hosts":["\ud83d\ude00.example"]}}]}`,
+	"{\"a\"\n :\"\\ud83d\\ude00\x7f\ufeff\", \"b\": [1e2, 1.0, -0, {}]}",
 	"base: &base\n  a: 1\n  b: [x, y]\nuse: *base\nmerge:\n  <<: *base\n  a: 2\nlist:\n- <<: [*base, {c: 3}]\n- *base\n",
 	"a: {<<: {x: 1}, x: 2, <<: {x: 3}}\nb: {x: 1, <<: {x: 2}}\n",
 	"a: &a [1]\nb: &a [2]\nc: *a\n? *a\n: x\n",

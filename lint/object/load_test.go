@@ -75,6 +75,7 @@ func TestLoad(t *testing.T) {
 		{"JSON", `{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": {"name": "a"}}`, "linted, 1 documents\nServiceEntry a\n"},
 		{"JSON with tabs", "{\n\t\"apiVersion\": \"networking.istio.io/v1\",\n\t\"kind\": \"ServiceEntry\",\n\t\"metadata\": {\n\t\t\"name\": \"a\"\n\t}\n}\n", "linted, 1 documents\nServiceEntry a\n"},
 		{"JSON with surrogates", `{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": {"name": "\ud83d\ude00\\ud83d"}}`, "linted, 1 documents\nServiceEntry \U0001F600\\ud83d\n"},
+		{"JSON with what YAML refuses", "{\"apiVersion\"\n  : \"networking.istio.io/v1\", \"kind\"\r\n\r\n:\"ServiceEntry\", \"metadata\" : {\"name\":\"a\x7f\u0080\ufeff\u2028\\u2028\\/\"}}", "linted, 1 documents\nServiceEntry a\x7f\u0080\ufeff\u2028\u2028/\n"},
 		{"JSON objects without markers", `{"kind": "Pod"}` + "\n" + `{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": {"name": "a"}} {"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule"}`, "linted, 3 documents\nServiceEntry a\nDestinationRule \n"},
 
 		{"other groups", "apiVersion: networking.dubbo.apache.org/v1alpha3\nkind: DestinationRule\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\n---\napiVersion: serving.knative.dev/v1\nkind: Service\n---\napiVersion: networking.istio.io/v1\nkind: Service\n", "other, 4 documents\n"},

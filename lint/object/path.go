@@ -22,13 +22,15 @@ func ParsePath(s string) Path {
 			if end < 0 {
 				return append(p, s)
 			}
-			if inner := s[1:end]; len(inner) >= 2 && inner[0] == '"' {
+			inner := s[1:end]
+			if strings.HasPrefix(inner, `"`) {
 				if close := strings.Index(s[2:], `"]`); close >= 0 {
 					p = append(p, s[2:2+close])
 					s = s[2+close+2:]
 					continue
 				}
-			} else if n, err := strconv.Atoi(inner); err == nil {
+			}
+			if n, err := strconv.Atoi(inner); err == nil {
 				p = append(p, n)
 			} else {
 				p = append(p, inner)

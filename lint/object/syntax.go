@@ -47,21 +47,21 @@ func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 	case strings.HasPrefix(text, bom):
 		start, text = start+len(bom), text[len(bom):]
 	}
-	if err := checkText(text, start, b.limits); err != nil {
-		return Value{}, err
-	}
 	ln := yamlLines(text, b.lines.starts)
-	doc, dec, err := decodeNode(text)
-	surrogates := false
+	doc, dec, err := b.decode(text, start)
+	shown := ""
 	if err != nil && !errors.Is(err, io.EOF) {
-		shown := hideSurrogates(text)
-		if surrogates = shown != ""; surrogates {
-			doc, dec, err = decodeNode(shown)
+		if shown = jsonForYAML(text); shown != "" {
+			ln = yamlLines(shown, ln.starts)
+			doc, dec, err = b.decode(shown, start)
 		}
 	}
+	var de *documentError
 	switch {
 	case errors.Is(err, io.EOF):
 		return Value{}, nil
+	case errors.As(err, &de):
+		return Value{}, err
 	case err != nil:
 		return Value{}, syntaxError(err, text, ln, start, b.limits)
 	case len(doc.Content) == 0:
@@ -77,14 +77,18 @@ func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 			return Value{}, syntaxError(err, text, ln, start, b.limits)
 		}
 	}
-	t, err := b.build(doc.Content[0], start, ln, surrogates)
+	t, err := b.build(doc.Content[0], start, ln, shown != "")
 	if err != nil {
 		return Value{}, err
 	}
 	return Value{t: t}, nil
 }
 
-func decodeNode(text string) (*yaml.Node, *yaml.Decoder, error) {
+// decode shows the YAML library a text that begins at start. The decoder goes on after the document.
+func (b *treeBuilder) decode(text string, start int) (*yaml.Node, *yaml.Decoder, error) {
+	if err := checkText(text, start, b.limits); err != nil {
+		return nil, nil, err
+	}
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	doc := new(yaml.Node)
 	return doc, dec, dec.Decode(doc)
@@ -268,28 +272,47 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0 && r != '\u0085' || r == 0xfffe || r == 0xffff
 }
 
-// hideSurrogates replaces the escapes with which JSON writes characters beyond the first plane, and which YAML does not know,
-// by others of the same length. It returns "" unless text is JSON with such escapes. The strings that hold them must be read
-// as JSON later.
-func hideSurrogates(text string) string {
-	if !strings.Contains(text, `\u`) || !json.Valid([]byte(strings.TrimPrefix(text, "---"))) {
+// jsonForYAML rewrites a JSON document into one that YAML can read, with every value where it was: YAML knows no escapes for
+// the halves of a character beyond the first plane, refuses some characters in strings, and wants a colon on the line of its
+// key. It returns "" for anything but JSON. Strings must be read from the original.
+func jsonForYAML(text string) string {
+	body := strings.TrimPrefix(text, "---")
+	if t := strings.TrimLeft(body, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' || !utf8.ValidString(text) || !json.Valid([]byte(body)) {
 		return ""
 	}
 	out := []byte(text)
-	found := false
-	for i := 0; i+5 < len(out); i++ {
-		if out[i] != '\\' {
-			continue
+	stringEnd := 0 // behind the string that a colon may belong to
+	for i := len(text) - len(body); i < len(out); i++ {
+		switch out[i] {
+		case '"':
+			i = readableString(out, i+1)
+			stringEnd = i + 1
+		case ':':
+			out[i], out[stringEnd] = out[stringEnd], ':'
 		}
-		if i++; out[i] == 'u' && (out[i+1] == 'd' || out[i+1] == 'D') && out[i+2] >= '8' && (out[i+2] <= '9' || out[i+2]|0x20 >= 'a') {
-			copy(out[i+1:], "fffd")
-			found = true
-		}
-	}
-	if !found {
-		return ""
 	}
 	return string(out)
+}
+
+// readableString makes the string whose text begins at i readable to YAML, and returns the offset of its closing quote.
+func readableString(out []byte, i int) int {
+	for ; out[i] != '"'; i++ {
+		switch c := out[i]; {
+		case c == '\\':
+			if i++; out[i] == 'u' {
+				if hex := strings.ToLower(string(out[i+1 : i+3])); hex >= "d8" && hex <= "df" {
+					copy(out[i+1:], "fffd")
+				}
+			}
+		case c >= 0x7f:
+			r, size := utf8.DecodeRune(out[i:])
+			if isControl(r) || isBreakRune(r) || r == '\ufeff' {
+				copy(out[i:], [...]string{1: "?", 2: "\u00e9", 3: "\ufffd"}[size])
+			}
+			i += size - 1
+		}
+	}
+	return i
 }
 
 // jsonValues cuts a text of several JSON objects without markers between them, as jq writes and kubectl reads. It returns nil

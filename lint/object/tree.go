@@ -13,11 +13,11 @@ import (
 // merge keys, and works out where each value ends, which yaml.Node does not say. One builder serves all documents of a file,
 // so that its buffers are allocated once.
 type treeBuilder struct {
-	limits     Limits
-	text       string // the whole file
-	base       uint32 // where the document begins in it
-	lines      lines  // lines of the document as the YAML scanner counts them
-	surrogates bool   // the document is JSON with escapes that the YAML scanner was not shown; see hideSurrogates
+	limits Limits
+	text   string // the whole file
+	base   uint32 // where the document begins in it
+	lines  lines  // lines of the document as the YAML scanner counts them
+	json   bool   // the document is JSON that the YAML scanner was not shown as it is; see jsonForYAML
 
 	nodes     []node
 	strs      []string
@@ -48,8 +48,8 @@ func (b *treeBuilder) fail(kind ProblemKind, n *yaml.Node, format string, args .
 }
 
 // build lays out one document whose text begins at base.
-func (b *treeBuilder) build(root *yaml.Node, base int, ln lines, surrogates bool) (*table, error) {
-	b.base, b.lines, b.root, b.surrogates = uint32(base), ln, root, surrogates
+func (b *treeBuilder) build(root *yaml.Node, base int, ln lines, isJSON bool) (*table, error) {
+	b.base, b.lines, b.root, b.json = uint32(base), ln, root, isJSON
 	b.nodes, b.strs, b.fields, b.expanding = b.nodes[:0], b.strs[:0], b.fields[:0], b.expanding[:0]
 	b.aliased, b.written, b.copies, b.ends = 0, 0, nil, nil
 	if _, _, err := b.emit(root, 0); err != nil {
@@ -227,7 +227,7 @@ const strayTag = "an anchor without a value is followed by a tag; put them on on
 
 // unhide gives a string of a JSON document its value where the YAML scanner was shown something else.
 func (b *treeBuilder) unhide(s string, n *yaml.Node, start, end uint32) string {
-	if b.surrogates && n.Style&yaml.DoubleQuotedStyle != 0 {
+	if b.json && n.Style&yaml.DoubleQuotedStyle != 0 {
 		var real string
 		if json.Unmarshal([]byte(b.text[start:end]), &real) == nil {
 			return real

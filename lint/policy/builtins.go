@@ -78,7 +78,11 @@ type record = map[string]any
 var errNotDestinationRule = errors.New("the object being judged is no DestinationRule")
 
 func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
-	kind, err := lint.ParseKind(string(args[0].Value.(ast.String)))
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the kind is no string")
+	}
+	kind, err := lint.ParseKind(string(name))
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +111,11 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}
 	hosts := make([]any, 0, len(t.Hosts))
 	for _, h := range t.Hosts {
-		elsewhere := false // whether another entry of the host that Istio merges with this one brings endpoints
-		for _, other := range p.Mesh.Merged(h, t, t.Namespace()) {
-			if other.Object != t.Object && (other.Endpoints().Len() > 0 || other.HasSelector()) {
-				elsewhere = true
-			}
-		}
+		// Istio keeps the endpoints of a host by namespace, so another entry brings its own whatever its exportTo says.
+		elsewhere := slices.ContainsFunc(p.Mesh.Targets(h), func(other *mesh.Target) bool {
+			return other.Object != t.Object && !other.IsService() && other.Namespace() == t.Namespace() &&
+				(other.Endpoints().Len() > 0 || other.HasSelector())
+		})
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"endpoints_elsewhere": elsewhere,
@@ -258,14 +261,6 @@ func firstOf(things []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(things[:2], ", "), len(things)-2)
 }
 
-func portRecords(ix *mesh.Index, ports []effective.Port) []any {
-	out := make([]any, 0, len(ports))
-	for _, port := range ports {
-		out = append(out, portRecord(ix, port))
-	}
-	return out
-}
-
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 	block, ok := args[0].Value.(ast.String)
 	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
@@ -279,10 +274,10 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 		reach  effective.Reach
 		inView bool
 	}
-	g := p.Memo(governedMemo{}, func() any {
+	g := lint.Memo(p, governedMemo{}, func() governed {
 		reach, inView := effective.Governed(p.Mesh, p.Object)
 		return governed{reach, inView}
-	}).(governed)
+	})
 	out := []any{}
 	for _, w := range effective.WrittenIn(p.Object, string(block), g.reach) {
 		out = append(out, record{

@@ -24,7 +24,7 @@ type outcome struct {
 
 // check reports what one policy found on the pass's object. The first policy of the set to be asked evaluates all of them.
 func (s *set) check(p *lint.Pass, name string) error {
-	out := p.Memo(s, func() any { return s.evaluate(p) }).(*outcome)
+	out := lint.Memo(p, s, func() *outcome { return s.evaluate(p) })
 	if err := out.errs[name]; err != nil {
 		return err
 	}

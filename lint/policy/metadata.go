@@ -16,9 +16,6 @@ import (
 // rulePackage is the parent of all policies' packages; the last part is the rule's name with underscores.
 const rulePackage = "meshvet"
 
-// libraryPackage holds what policies share.
-const libraryPackage = "meshvet.lib"
-
 // metaOf builds a rule's metadata from the package annotations of a policy. Every key that is missing, unknown or of the wrong
 // type is an error that names the file and line.
 func metaOf(module *ast.Module, file string) (lint.Meta, error) {

@@ -73,7 +73,7 @@ func (m *maker) pair(b *strings.Builder) {
 		m.passthroughRule(b, namespace, name, host)
 	default:
 		m.entry(b, namespace, name, "'*."+host+"'", "  - number: 443\n    name: tls\n    protocol: TLS\n", "")
-		m.passthroughRule(b, namespace, name, "'*."+host+"'")
+		m.wildcardRule(b, namespace, name, "'*."+host+"'")
 	}
 }
 
@@ -106,12 +106,41 @@ func (m *maker) passthroughRule(b *strings.Builder, namespace, name, host string
 	b.WriteString("---\n")
 }
 
+// wildcardRule limits what can be limited without a list of addresses.
+func (m *maker) wildcardRule(b *strings.Builder, namespace, name, host string) {
+	header(b, "DestinationRule", namespace, name)
+	fmt.Fprintf(b, "  host: %s\n  exportTo:\n  - '.'\n  trafficPolicy:\n    connectionPool:\n      tcp:\n        maxConnections: %d\n        connectTimeout: 2s\n---\n", host, 50+m.n%200)
+}
+
+// originationRule starts TLS for all ports at the destination level; one in ten adds a port entry that takes that away.
 func (m *maker) originationRule(b *strings.Builder, namespace, name, host string) {
 	header(b, "DestinationRule", namespace, name)
-	fmt.Fprintf(b, "  host: %s\n  trafficPolicy:\n    connectionPool:\n      tcp:\n        maxConnections: %d\n        connectTimeout: 3s\n      http:\n        http1MaxPendingRequests: 100\n        http2MaxRequests: 1000\n        maxRetries: 10\n        idleTimeout: 60s\n    outlierDetection:\n      consecutive5xxErrors: 5\n      interval: 30s\n      baseEjectionTime: 60s\n      maxEjectionPercent: 50\n", host, 50+m.n%200)
-	fmt.Fprintf(b, "    portLevelSettings:\n    - port:\n        number: 80\n      tls:\n        mode: SIMPLE\n        sni: %s\n        subjectAltNames:\n        - %s\n", host, host)
-	if !m.oneIn(10) { // else DR202
-		fmt.Fprintf(b, "      connectionPool:\n        tcp:\n          maxConnections: %d\n          connectTimeout: 3s\n        http:\n          http1MaxPendingRequests: 100\n          http2MaxRequests: 1000\n          maxRetries: 10\n          idleTimeout: 60s\n      outlierDetection:\n        consecutive5xxErrors: 5\n        interval: 30s\n        baseEjectionTime: 60s\n        maxEjectionPercent: 50\n", 50+m.n%200)
+	fmt.Fprintf(b, `  host: %s
+  exportTo:
+  - '.'
+  trafficPolicy:
+    tls:
+      mode: SIMPLE
+      sni: %s
+      subjectAltNames:
+      - %s
+    connectionPool:
+      tcp:
+        maxConnections: %d
+        connectTimeout: 3s
+      http:
+        http1MaxPendingRequests: 100
+        http2MaxRequests: 1000
+        maxRetries: 10
+        idleTimeout: 60s
+    outlierDetection:
+      consecutive5xxErrors: 5
+      interval: 30s
+      baseEjectionTime: 60s
+      maxEjectionPercent: 50
+`, host, host, host, 50+m.n%200)
+	if m.oneIn(10) { // DR202
+		b.WriteString("    portLevelSettings:\n    - port:\n        number: 80\n      loadBalancer:\n        simple: ROUND_ROBIN\n")
 	}
 	b.WriteString("---\n")
 }

@@ -37,14 +37,17 @@ func main() {
 func readAll(root string) (int64, error) {
 	files := make(chan string)
 	var documents atomic.Int64
-	var failed sync.Map
+	var mu sync.Mutex
+	var failed error
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for name := range files {
 				n, err := readFile(name)
 				if err != nil {
-					failed.Store(name, err)
+					mu.Lock()
+					failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+					mu.Unlock()
 				}
 				documents.Add(n)
 			}
@@ -58,11 +61,7 @@ func readAll(root string) (int64, error) {
 	})
 	close(files)
 	wg.Wait()
-	failed.Range(func(name, e any) bool {
-		err = fmt.Errorf("%s: %w", name, e.(error))
-		return false
-	})
-	return documents.Load(), err
+	return documents.Load(), errors.Join(err, failed)
 }
 
 func readFile(name string) (int64, error) {

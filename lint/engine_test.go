@@ -108,7 +108,7 @@ func TestBrokenRuleIsAProblemThatNamesIt(t *testing.T) {
 		check func(*lint.Pass) error
 		want  string
 	}{
-		{"panic", func(*lint.Pass) error { var list []int; return fmt.Errorf("%d", list[len(list)]) }, "index out of range"},
+		{"panic", func(p *lint.Pass) error { return fmt.Errorf("%v", make([]int, 0)[p.Object.Spec().Len()]) }, "index out of range"},
 		{"error", func(*lint.Pass) error { return errors.New("no idea") }, "no idea"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ percent(level) := written(level) if {
 
 says(level) := "maxEjectionPercent is unset, which means 10 %," if written(level) == null
 
-says(level) := sprintf("maxEjectionPercent %d", [written(level)]) if written(level) != null
+says(level) := sprintf("maxEjectionPercent %v", [written(level)]) if written(level) != null
 
 # Ports from whose list one address may be ejected at all.
 listed(level) := [p | some p in level.ports; p.list; not alone(p)]

@@ -71,6 +71,7 @@ reading(level) := [p | some p in level.ports; p.family in {"L7", "sniffed"}]
 partial := [level |
 	some level in mesh.levels()
 	not level.shadowed
+	is_object(level.policy.connectionPool)
 	count(bounds(level)) > 0
 	count(open(level)) > 0
 ]

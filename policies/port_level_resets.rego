@@ -72,7 +72,7 @@ note(losses) := sprintf("; a port entry cannot restate %s", [concat(" and ", los
 findings contains result.with_more(
 	result.at(
 		["spec", "trafficPolicy", "portLevelSettings", i],
-		sprintf("the entry for port %d discards values of the destination level: %s", [entry.port.number, told(losses)]),
+		sprintf("the entry for port %v discards values of the destination level: %s", [entry.port.number, told(losses)]),
 	),
 	{
 		"severity": severity(losses),

@@ -166,6 +166,7 @@ func Run(t *testing.T, dir string, rules []lint.Rule, mine func(*lint.Meta) bool
 }
 
 func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
+	t.Helper()
 	bad, good, safe := 0, 0, 0
 	options := map[string]bool{}
 	for _, c := range cases {
@@ -238,6 +239,7 @@ func wants(t *testing.T, path string) []want {
 }
 
 func checkBad(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
+	t.Helper()
 	file, err := Load(c.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -288,6 +290,7 @@ func noRuleBroke(t *testing.T, report *lint.Report) {
 
 // checkFinding holds the texts of a finding to what a person needs.
 func checkFinding(t *testing.T, f lint.Finding) {
+	t.Helper()
 	if f.Effect == "" {
 		t.Errorf("%s: no effect: what does Envoy do?", f.Location)
 	}
@@ -300,6 +303,7 @@ func checkFinding(t *testing.T, f lint.Finding) {
 
 // checkFixes applies what the rule proposes and looks whether it is cured, and whether the safe fixes give the fixed file.
 func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, report *lint.Report) (safe int) {
+	t.Helper()
 	if !exists(c.FixedPath()) {
 		t.Errorf("%s is missing", c.FixedPath())
 		return 0
@@ -441,6 +445,7 @@ func findingsOf(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *obj
 }
 
 func checkGood(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) {
+	t.Helper()
 	file, err := Load(c.Path)
 	if err != nil {
 		t.Fatal(err)

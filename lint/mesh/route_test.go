@@ -7,8 +7,8 @@ import (
 )
 
 // two writes a ServiceEntry with a port that Envoy reads requests from and one that it passes through.
-func two(ns, name, hosts string) string {
-	return "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {hosts: [" + hosts + "], resolution: DNS, ports: [{number: 80, name: http, protocol: HTTP}, {number: 443, name: tls, protocol: TLS}]}\n---\n"
+func two(name, hosts string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {namespace: egress, name: " + name + "}\nspec: {hosts: [" + hosts + "], resolution: DNS, ports: [{number: 80, name: http, protocol: HTTP}, {number: 443, name: tls, protocol: TLS}]}\n---\n"
 }
 
 func virtual(ns, name, spec string) string {
@@ -24,17 +24,17 @@ func TestCleartextRoutes(t *testing.T) {
 		host          Host // api.example.com if empty
 		want          []string
 	}{
-		{name: "none", objects: two("egress", "api", host)},
-		{name: "the port of the host itself", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 80}], route: ["+to(p443)+"]}]"),
+		{name: "none", objects: two("api", host)},
+		{name: "the port of the host itself", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 80}], route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
-		{name: "another port", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{route: ["+to(", port: {number: 80}")+"]}]")},
-		{name: "another host", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{route: [{destination: {host: x.example.com, port: {number: 443}}}]}]")},
-		{name: "a tls route forwards no requests", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], tls: [{match: [{sniHosts: [api.example.com]}], route: ["+to(p443)+"]}]")},
-		{name: "a route that only clients of TLS could meet", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 443}], route: ["+to(p443)+"]}]")},
+		{name: "another port", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{route: ["+to(", port: {number: 80}")+"]}]")},
+		{name: "another host", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{route: [{destination: {host: x.example.com, port: {number: 443}}}]}]")},
+		{name: "a tls route forwards no requests", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], tls: [{match: [{sniHosts: [api.example.com]}], route: ["+to(p443)+"]}]")},
+		{name: "a route that only clients of TLS could meet", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 443}], route: ["+to(p443)+"]}]")},
 		{name: "or whose host has no port of HTTP", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [api.example.com], http: [{route: ["+to(p443)+"]}]")},
-		{name: "from a host that has", objects: entry("egress", "api", host, "", "") + two("egress", "door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to(p443)+"]}]"),
+		{name: "from a host that has", objects: entry("egress", "api", host, "", "") + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
-		{name: "from a wildcard that takes one in", objects: entry("egress", "api", host, "", "") + two("egress", "door", "door.example.com") + virtual("egress", "vs", "hosts: ['*.example.com'], http: [{route: ["+to(p443)+"]}]"),
+		{name: "from a wildcard that takes one in", objects: entry("egress", "api", host, "", "") + two("door", "door.example.com") + virtual("egress", "vs", "hosts: ['*.example.com'], http: [{route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
 		{name: "from a host that is not in view", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [door], http: [{route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
@@ -43,20 +43,20 @@ func TestCleartextRoutes(t *testing.T) {
 		{name: "through a gateway that only the match names", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{gateways: [out]}], route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
 		{name: "for sidecars only", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [api.example.com], gateways: [mesh], http: [{route: ["+to(p443)+"]}]")},
-		{name: "no port, and the host has just this one", objects: entry("egress", "api", host, "", "") + two("egress", "door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]"),
+		{name: "no port, and the host has just this one", objects: entry("egress", "api", host, "", "") + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
-		{name: "no port, and the host has two", objects: two("egress", "api", host) + two("egress", "door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]")},
-		{name: "no port, through a gateway", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [door.example.com], gateways: [out], http: [{route: ["+to("")+"]}]"),
+		{name: "no port, and the host has two", objects: two("api", host) + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]")},
+		{name: "no port, through a gateway", objects: two("api", host) + virtual("egress", "vs", "hosts: [door.example.com], gateways: [out], http: [{route: ["+to("")+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
-		{name: "mirrored requests", objects: two("egress", "api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{mirror: {host: api.example.com, port: {number: 443}}, mirrors: ["+to(p443)+"], route: ["+to(", port: {number: 80}")+"]}]"),
+		{name: "mirrored requests", objects: two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{mirror: {host: api.example.com, port: {number: 443}}, mirrors: ["+to(p443)+"], route: ["+to(", port: {number: 80}")+"]}]"),
 			want: []string{"vs spec.http[0].mirror", "vs spec.http[0].mirrors[0].destination"}},
 		{name: "a short name", host: "foo.back.svc.cluster.local", objects: service + virtual("back", "vs", "hosts: [door.example.com], http: [{route: [{destination: {host: foo, port: {number: 443}}}]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
-		{name: "an HTTPRoute to a host name", objects: two("egress", "api", host) + "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, namespace: egress}\nspec: {rules: [{backendRefs: [{name: other, port: 443}, {group: networking.istio.io, kind: Hostname, name: api.example.com, port: 443}]}]}\n",
+		{name: "an HTTPRoute to a host name", objects: two("api", host) + "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, namespace: egress}\nspec: {rules: [{backendRefs: [{name: other, port: 443}, {group: networking.istio.io, kind: Hostname, name: api.example.com, port: 443}]}]}\n",
 			want: []string{"hr spec.rules[0].backendRefs[1]"}},
 		{name: "an HTTPRoute to a Service", host: "foo.back.svc.cluster.local", objects: service + "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, namespace: egress}\nspec: {rules: [{backendRefs: [{name: foo, port: 443}, {name: foo, namespace: back, port: 443}]}]}\n",
 			want: []string{"hr spec.rules[0].backendRefs[1]"}},
-		{name: "a wildcard host takes in the routes below it", host: "*.example.com", objects: two("egress", "wild", "'*.example.com'") +
+		{name: "a wildcard host takes in the routes below it", host: "*.example.com", objects: two("wild", "'*.example.com'") +
 			virtual("egress", "b", "hosts: [door], http: [{route: [{destination: {host: two.example.com, port: {number: 443}}}]}]") +
 			virtual("egress", "a", "hosts: [door], http: [{route: [{destination: {host: one.example.com, port: {number: 443}}}]}]"),
 			want: []string{"a spec.http[0].route[0].destination", "b spec.http[0].route[0].destination"}},

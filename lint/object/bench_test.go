@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -106,7 +107,7 @@ func BenchmarkYAMLNodes(b *testing.B) {
 		dec := yaml.NewDecoder(strings.NewReader(text))
 		for {
 			var n yaml.Node
-			if err := dec.Decode(&n); err == io.EOF {
+			if err := dec.Decode(&n); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				b.Fatal(err)

@@ -47,6 +47,7 @@ var oddDocuments = []string{
 var fuzzLimits = Limits{FileBytes: 1 << 16, DocumentBytes: 1 << 14, Depth: 20, Nodes: 2000, Documents: 30, ListItems: 20}
 
 func addSeeds(f *testing.F) {
+	f.Helper()
 	for _, d := range oddDocuments {
 		f.Add(d)
 	}

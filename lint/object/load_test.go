@@ -247,7 +247,7 @@ func TestLoadReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	for name, r := range map[string]io.Reader{
 		"string": strings.NewReader(text), "file": file, "pipe": iotest.HalfReader(io.MultiReader(strings.NewReader(text))),
 	} {

@@ -24,9 +24,9 @@ func ParsePath(s string) Path {
 			}
 			inner := s[1:end]
 			if strings.HasPrefix(inner, `"`) {
-				if close := strings.Index(s[2:], `"]`); close >= 0 {
-					p = append(p, s[2:2+close])
-					s = s[2+close+2:]
+				if quote := strings.Index(s[2:], `"]`); quote >= 0 {
+					p = append(p, s[2:2+quote])
+					s = s[2+quote+2:]
 					continue
 				}
 			}

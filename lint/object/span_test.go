@@ -15,17 +15,18 @@ type spanChecker struct {
 	text       string
 	start, end int  // of the document
 	aliases    bool // the document has aliases or merge keys, whose values stand elsewhere
+	json       bool // the document is JSON that YAML does not read as it is
 
 	editor, yaml lines // of the whole text, and of the document
 }
 
 func checkSpans(text string, start, end int) error {
 	b := treeBuilder{limits: Limits{}.WithDefaults(), text: text}
-	root, err := b.parse(start, end)
-	if err != nil || !root.Exists() {
+	root, _ := b.parse(start, end) // a document that cannot be read has no spans to check
+	if !root.Exists() {
 		return nil
 	}
-	c := spanChecker{text, start, end, b.aliased > 0, editorLines(text), yamlLines(text[start:end], nil)}
+	c := spanChecker{text, start, end, b.aliased > 0, b.json, editorLines(text), yamlLines(text[start:end], nil)}
 	return c.value(root)
 }
 
@@ -86,7 +87,7 @@ func (c *spanChecker) children(v Value) error {
 
 // readsAgain says whether a scalar's text, in one of several surroundings, reads as what it was read as.
 func (c *spanChecker) readsAgain(span string, start uint32, want any, surroundings ...string) bool {
-	if strings.HasPrefix(span, "|") || strings.HasPrefix(span, ">") || strings.Contains(span, `\u`) || c.isTagged(start) {
+	if c.json || strings.HasPrefix(span, "|") || strings.HasPrefix(span, ">") || c.isTagged(start) {
 		return true // depends on what is not in the span
 	}
 	for _, s := range surroundings {
@@ -125,7 +126,7 @@ func (c *spanChecker) isTagged(start uint32) bool {
 // collectionAgain reads the text of a mapping or list as a document of its own, indented as it was.
 func (c *spanChecker) collectionAgain(v Value, span string) error {
 	n := v.node()
-	if c.aliases || strings.Contains(span, `\u`) || strings.Contains(c.text, "%TAG") {
+	if c.aliases || c.json || strings.Contains(c.text, "%TAG") {
 		return nil
 	}
 	col := c.yaml.pos(n.start - uint32(c.start)).Col

@@ -272,9 +272,9 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0 && r != '\u0085' || r == 0xfffe || r == 0xffff
 }
 
-// jsonForYAML rewrites a JSON document into one that YAML can read, with every value where it was: YAML knows no escapes for
-// the halves of a character beyond the first plane, refuses some characters in strings, and wants a colon on the line of its
-// key. It returns "" for anything but JSON. Strings must be read from the original.
+// jsonForYAML rewrites a JSON document into one that YAML can read, with every value where it was: YAML knows neither the
+// escape \/ nor those for the halves of a character beyond the first plane, refuses some characters in strings, and wants a
+// colon on the line of its key. It returns "" for anything but JSON. Strings must be read from the original.
 func jsonForYAML(text string) string {
 	body := strings.TrimPrefix(text, "---")
 	if t := strings.TrimLeft(body, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' || !utf8.ValidString(text) || !json.Valid([]byte(body)) {
@@ -299,7 +299,10 @@ func readableString(out []byte, i int) int {
 	for ; out[i] != '"'; i++ {
 		switch c := out[i]; {
 		case c == '\\':
-			if i++; out[i] == 'u' {
+			switch i++; out[i] {
+			case '/':
+				out[i] = '\\'
+			case 'u':
 				if hex := strings.ToLower(string(out[i+1 : i+3])); hex >= "d8" && hex <= "df" {
 					copy(out[i+1:], "fffd")
 				}

@@ -228,9 +228,9 @@ const strayTag = "an anchor without a value is followed by a tag; put them on on
 // unhide gives a string of a JSON document its value where the YAML scanner was shown something else.
 func (b *treeBuilder) unhide(s string, n *yaml.Node, start, end uint32) string {
 	if b.json && n.Style&yaml.DoubleQuotedStyle != 0 {
-		var real string
-		if json.Unmarshal([]byte(b.text[start:end]), &real) == nil {
-			return real
+		var written string
+		if json.Unmarshal([]byte(b.text[start:end]), &written) == nil {
+			return written
 		}
 	}
 	return s

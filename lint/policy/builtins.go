@@ -300,6 +300,7 @@ func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
 	}
 	out := []any{}
 	seen := map[class]record{}
+	hosts := map[class]int{}
 	for _, port := range ports {
 		c := class{
 			number: port.Number, targetPort: port.TargetPort, protocol: port.Protocol, cluster: port.Cluster,
@@ -308,8 +309,9 @@ func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
 			cleartext: port.IsTLS() && len(ix.CleartextRoutes(port.Host, port.Number)) > 0,
 		}
+		hosts[c]++
 		if r, dup := seen[c]; dup {
-			r["hosts"] = r["hosts"].(int) + 1
+			r["hosts"] = hosts[c]
 			continue
 		}
 		r := portRecord(ix, port)

@@ -209,7 +209,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	for _, a := range run {
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
 		if err := check(a.rule, p); err != nil && ctx.Err() == nil {
-			v.broke(a, o, err)
+			v.failed(a, p, err)
 		}
 	}
 	if o.Kind == object.DestinationRule && len(v.findings) > 0 && around.ambient() {
@@ -218,6 +218,28 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 		}
 	}
 }
+
+// failed records a rule's error. A rule may stumble over a manifest that no API server would take; that is no fault of the rule,
+// and MV902 says what is wrong. A panic always is one.
+func (v *visit) failed(a *activeRule, p *Pass, err error) {
+	var panicked *panicError
+	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) {
+		v.skips = append(v.skips, Skip{
+			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key,
+			Reason: fmt.Sprintf("the manifest is malformed: %s", violations[0].Message),
+		})
+		return
+	}
+	v.broke(a, p.Object, err)
+}
+
+// panicError is a rule that panicked.
+type panicError struct {
+	value any
+	site  string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v at %s", e.value, e.site) }
 
 func (v *visit) broke(a *activeRule, o *object.Object, err error) {
 	v.problems = append(v.problems, object.Problem{
@@ -298,7 +320,7 @@ const RuleBroke object.ProblemKind = "rule"
 func check(r *Rule, p *Pass) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v at %s", v, panicSite(string(debug.Stack())))
+			err = &panicError{v, panicSite(string(debug.Stack()))}
 		}
 	}()
 	return r.Check(p)
@@ -429,7 +451,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 func checkFile(r *Rule, p *FilePass) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v at %s", v, panicSite(string(debug.Stack())))
+			err = &panicError{v, panicSite(string(debug.Stack()))}
 		}
 	}()
 	return r.CheckFile(p)

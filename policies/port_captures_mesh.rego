@@ -79,7 +79,7 @@ effect(port) := sprintf("Envoy's listener 0.0.0.0:%d has one filter chain, to th
 
 effect(port) := sprintf("Envoy still forwards to the address that was dialled, but all otherwise unmatched traffic of port %d in %s counts as this entry's, escapes other policy, and is open under outboundTrafficPolicy REGISTRY_ONLY", [port.number, seen_by]) if entry.resolution == "NONE"
 
-own_addresses := object.get(input.object.spec, "addresses", [])
+own_addresses := [a | some a in object.get(input.object.spec, "addresses", [])]
 
 findings contains result.with_more(
 	result.at(

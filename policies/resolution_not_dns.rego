@@ -73,7 +73,7 @@ only_in_cluster if {
 	}
 }
 
-endpoints := object.get(spec, "endpoints", [])
+endpoints := [e | some e in object.get(spec, "endpoints", [])]
 
 addressed_by_ip if {
 	count(endpoints) > 0

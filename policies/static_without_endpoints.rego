@@ -38,15 +38,17 @@ import rego.v1
 
 spec := input.object.spec
 
-endpoints := object.get(spec, "endpoints", [])
+endpoints := [e | some e in object.get(spec, "endpoints", [])]
+
+addresses := [a | some a in object.get(spec, "addresses", [])]
 
 entry := mesh.entry()
 
 orphans := [h.name | some h in entry.hosts; not h.endpoints_elsewhere]
 
-listens := sprintf("; addresses (%s) are those that Envoy listens on, not where it connects to", [concat(", ", spec.addresses)]) if count(spec.addresses) > 0
+listens := sprintf("; addresses (%s) are those that Envoy listens on, not where it connects to", [concat(", ", addresses)]) if count(addresses) > 0
 
-listens := "" if count(object.get(spec, "addresses", [])) == 0
+listens := "" if count(addresses) == 0
 
 findings contains result.with_more(
 	result.at(

@@ -48,7 +48,7 @@ findings contains result.with_more(
 	},
 ) if {
 	input.object.spec.resolution in {"DNS", "DNS_ROUND_ROBIN"}
-	count(object.get(input.object.spec, "endpoints", [])) == 0
+	count([e | some e in object.get(input.object.spec, "endpoints", [])]) == 0
 	object.get(input.object.spec, "workloadSelector", null) == null
 	count(wildcards) > 0
 }

@@ -164,6 +164,93 @@ func without(o *object.Object) map[string]*object.Object {
 	return out
 }
 
+// No rule breaks on a manifest whose fields are of the wrong type, or on one that a hostile hand wrote: the run goes on, the
+// other rules are heard, and MV902 names the fault.
+func TestHostileValues(t *testing.T) {
+	rules := all(t)
+	hostile := []any{nil, true, int64(-1), 1.5, "", "x", []any{}, []any{nil, "x", map[string]any{}}, map[string]any{}, map[string]any{"x": []any{int64(1)}}}
+	for _, r := range rules {
+		t.Run(r.ID, func(t *testing.T) {
+			c := casesOf(t, &r)[0]
+			file, err := linttest.Load(c.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for i, o := range file.Objects {
+				for _, path := range fieldsOf(o) {
+					raw, _ := o.Root().Any().(map[string]any)
+					n++
+					if !replace(raw, path, hostile[n%len(hostile)]) {
+						continue
+					}
+					changed, err := object.FromMap(raw)
+					if err != nil || changed == nil {
+						continue
+					}
+					mutant := &object.File{Name: file.Name, Class: object.Linted, Objects: slices.Clone(file.Objects)}
+					mutant.Objects[i] = changed
+					report, err := c.Lint(rules, mutant)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, p := range report.Problems {
+						t.Errorf("%s with %s = %v: %s", c.Path, path, hostile[n%len(hostile)], p.Message)
+					}
+				}
+			}
+		})
+	}
+}
+
+// fieldsOf lists the paths of all fields and items of an object.
+func fieldsOf(o *object.Object) []object.Path {
+	var out []object.Path
+	var walk func(v object.Value, at object.Path)
+	walk = func(v object.Value, at object.Path) {
+		if len(at) > 0 {
+			out = append(out, at)
+		}
+		for key, f := range v.Fields() {
+			walk(f, at.Child(key))
+		}
+		for i, item := range v.Items() {
+			walk(item, at.Child(i))
+		}
+	}
+	walk(o.Root(), nil)
+	return out
+}
+
+func replace(v any, path object.Path, with any) bool {
+	for i, e := range path {
+		last := i == len(path)-1
+		switch key := e.(type) {
+		case string:
+			m, ok := v.(map[string]any)
+			if !ok {
+				return false
+			}
+			if last {
+				m[key] = with
+				return true
+			}
+			v = m[key]
+		case int:
+			list, ok := v.([]any)
+			if !ok || key >= len(list) {
+				return false
+			}
+			if last {
+				list[key] = with
+				return true
+			}
+			v = list[key]
+		}
+	}
+	return false
+}
+
 func remove(v any, path object.Path) bool {
 	for _, e := range path[:len(path)-1] {
 		switch key := e.(type) {

@@ -55,7 +55,7 @@ func addSeeds(f *testing.F) {
 }
 
 // FuzzLoad holds for any text: it ends without a panic, the file has a class that fits what was found, every location is in
-// the text, and every object can be read.
+// the text, every object can be read, and none is read otherwise for what stands before it.
 func FuzzLoad(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -63,7 +63,13 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkFile(t, file, strings.TrimPrefix(text, bom))
+		text = strings.TrimPrefix(text, bom)
+		checkFile(t, file, text)
+		if file.Text() != "" {
+			if err := checkRuns(file, text, fuzzLimits); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Class is what a file turned out to be. Every file that is read has exactly one.
@@ -206,6 +208,7 @@ type loader struct {
 	f      *File
 	limits Limits
 	tree   treeBuilder
+	run    run
 	pieces int // documents so far, the empty ones too
 	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
 	unreadTemplate *Notice
@@ -216,16 +219,36 @@ func (l *loader) load(ctx context.Context) error {
 		if err := l.f.interrupted(ctx); err != nil {
 			return err
 		}
-		if !l.document(p, true) {
-			break
+		if !p.empty && l.run.takes(p) && mentionsKind(l.f.text[p.start:p.end]) {
+			l.run.pieces = append(l.run.pieces, p)
+			continue
+		}
+		if !l.flush() || !l.document(p, nil) {
+			return nil
 		}
 	}
+	l.flush()
 	return nil
 }
 
-// document reads one document. It returns false if the file has too many. Where stream is set, the document may turn out to be
-// several JSON objects.
-func (l *loader) document(p piece, stream bool) bool {
+// flush reads the documents that were put off to be read together. It returns false if the file has too many.
+func (l *loader) flush() bool {
+	r := &l.run
+	if len(r.pieces) == 0 {
+		return true
+	}
+	r.decode(l.f.text, l.limits)
+	for i, p := range r.pieces {
+		if !l.document(p, r.roots[i]) {
+			return false
+		}
+	}
+	r.pieces = r.pieces[:0]
+	return true
+}
+
+// document reads one document, whose root is known if it was read in a run. It returns false if the file has too many.
+func (l *loader) document(p piece, root *yaml.Node) bool {
 	f := l.f
 	if l.pieces++; l.pieces > l.limits.Documents {
 		l.unloadable(piece{start: p.start, end: len(f.text)}, &documentError{
@@ -247,22 +270,26 @@ func (l *loader) document(p piece, stream bool) bool {
 		}))
 		return true
 	}
-	root, err := l.tree.parse(p.start, p.end)
+	var v Value
+	var err error
+	if root != nil {
+		v, err = l.tree.value(root, l.run.start(), l.run.lines, false)
+	} else {
+		v, err = l.tree.parse(p.start, p.end)
+	}
 	if err == nil {
-		l.addObjects(root, typed{}, 0)
+		l.addObjects(v, typed{}, 0)
 		return true
 	}
-	if stream {
-		if parts := jsonValues(text, p.start); len(parts) > 1 {
-			f.Documents--
-			l.pieces--
-			for _, part := range parts {
-				if !l.document(part, false) {
-					return false
-				}
+	if parts := jsonValues(text, p.start); len(parts) > 1 {
+		f.Documents--
+		l.pieces--
+		for _, part := range parts {
+			if !l.document(part, nil) {
+				return false
 			}
-			return true
 		}
+		return true
 	}
 	de := &documentError{kind: Syntax, at: uint32(p.start), msg: err.Error()}
 	errors.As(err, &de)

@@ -33,12 +33,7 @@ var afterMarker = regexp.MustCompile(`^---[ \t]*\r?\n` + bom)
 
 // parse reads the document text[start:end] of the builder's file. The root is absent if the document turns out to be empty.
 func (b *treeBuilder) parse(start, end int) (root Value, err error) {
-	defer func() {
-		// The YAML library has been known to panic on hostile input; that too is a fault of the document.
-		if r := recover(); r != nil {
-			root, err = Value{}, &documentError{Syntax, uint32(start), fmt.Sprintf("the YAML reader gave up on it (%v); simplify it", r)}
-		}
-	}()
+	defer recovered(&err, start)
 	text := b.text[start:end]
 	// Files that were glued together keep their byte-order marks; where a document begins, one means nothing.
 	switch m := afterMarker.FindString(text); {
@@ -47,12 +42,13 @@ func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 	case strings.HasPrefix(text, bom):
 		start, text = start+len(bom), text[len(bom):]
 	}
-	ln := yamlLines(text, b.lines.starts)
+	ln := yamlLines(text, b.lineBuf)
+	b.lineBuf = ln.starts
 	doc, dec, err := b.decode(text, start)
 	shown := ""
 	if err != nil && !errors.Is(err, io.EOF) {
 		if shown = jsonForYAML(text); shown != "" {
-			ln = yamlLines(shown, ln.starts)
+			ln = yamlLines(shown, b.lineBuf)
 			doc, dec, err = b.decode(shown, start)
 		}
 	}
@@ -77,11 +73,7 @@ func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 			return Value{}, syntaxError(err, text, ln, start, b.limits)
 		}
 	}
-	t, err := b.build(doc.Content[0], start, ln, shown != "")
-	if err != nil {
-		return Value{}, err
-	}
-	return Value{t: t}, nil
+	return b.value(doc.Content[0], start, ln, shown != "")
 }
 
 // decode shows the YAML library a text that begins at start. The decoder goes on after the document.

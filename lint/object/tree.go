@@ -13,11 +13,12 @@ import (
 // merge keys, and works out where each value ends, which yaml.Node does not say. One builder serves all documents of a file,
 // so that its buffers are allocated once.
 type treeBuilder struct {
-	limits Limits
-	text   string // the whole file
-	base   uint32 // where the document begins in it
-	lines  lines  // lines of the document as the YAML scanner counts them
-	json   bool   // the document is JSON that the YAML scanner was not shown as it is; see jsonForYAML
+	limits  Limits
+	text    string // the whole file
+	base    uint32 // where the document begins in it
+	lines   lines  // of that text, as the YAML scanner counts them
+	lineBuf []uint32
+	json    bool // the document is JSON that the YAML scanner was not shown as it is; see jsonForYAML
 
 	nodes     []node
 	strs      []string
@@ -47,18 +48,27 @@ func (b *treeBuilder) fail(kind ProblemKind, n *yaml.Node, format string, args .
 	return &documentError{kind, b.at(n), fmt.Sprintf(format, args...)}
 }
 
-// build lays out one document whose text begins at base.
-func (b *treeBuilder) build(root *yaml.Node, base int, ln lines, isJSON bool) (*table, error) {
+// value lays out the document of a root. base is where the text begins that the YAML library was given, and ln are its lines.
+func (b *treeBuilder) value(root *yaml.Node, base int, ln lines, isJSON bool) (v Value, err error) {
+	defer recovered(&err, base)
 	b.base, b.lines, b.root, b.json = uint32(base), ln, root, isJSON
 	b.nodes, b.strs, b.fields, b.expanding = b.nodes[:0], b.strs[:0], b.fields[:0], b.expanding[:0]
 	b.aliased, b.written, b.copies, b.ends = 0, 0, nil, nil
 	if _, _, err := b.emit(root, 0); err != nil {
-		return nil, err
+		return Value{}, err
 	}
 	t := &table{text: b.text, nodes: make([]node, len(b.nodes)), strs: make([]string, len(b.strs))}
 	copy(t.nodes, b.nodes)
 	copy(t.strs, b.strs)
-	return t, nil
+	return Value{t: t}, nil
+}
+
+// recovered turns a panic into an error. The YAML library has been known to panic on hostile input; that too is a fault of the
+// document.
+func recovered(err *error, at int) {
+	if r := recover(); r != nil {
+		*err = &documentError{Syntax, uint32(at), fmt.Sprintf("the YAML reader gave up on it (%v); simplify it", r)}
+	}
 }
 
 // addAliased counts values that an alias or merge key adds.
@@ -322,12 +332,16 @@ func isNothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 && n.Anchor == ""
 }
 
-// afterKey returns where the value of a key would stand.
+// afterKey returns where the missing value of a key would stand: behind its colon, or behind the key if that has none.
 func (b *treeBuilder) afterKey(keyEnd uint32) uint32 {
-	if off := b.skipBlank(keyEnd, ""); int(off) < len(b.text) && b.text[off] == ':' {
-		return off + 1
+	off := b.skipBlank(keyEnd, "")
+	if int(off) == len(b.text) || b.text[off] != ':' {
+		return keyEnd
 	}
-	return keyEnd
+	if next := b.text[off+1:]; next != "" && !isBlank(next[0]) && breakLen(next) == 0 && strings.IndexByte(",]}", next[0]) < 0 {
+		return keyEnd // the key of the next field begins with this colon
+	}
+	return off + 1
 }
 
 func (b *treeBuilder) setKey(c int32, f field) {

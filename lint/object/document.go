@@ -19,7 +19,7 @@ func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem
 	f := &File{Name: name, text: text, bom: hasBOM}
 	d := &Document{Object{file: f}}
 	if len(text) > limits.DocumentBytes {
-		return d, &Problem{Bounds, fmt.Sprintf("is larger than %d MiB", limits.DocumentBytes>>20), Location{File: name}}
+		return d, &Problem{Bounds, fmt.Sprintf("is larger than %d MiB; shorten it", limits.DocumentBytes>>20), Location{File: name}}
 	}
 	var only *piece
 	for p := range split(text) {
@@ -37,11 +37,9 @@ func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem
 	tree := treeBuilder{limits: limits, text: text}
 	root, err := tree.parse(only.start, only.end)
 	if err != nil {
-		at := f.locationAt(only.start)
-		if de := (*documentError)(nil); errors.As(err, &de) {
-			at = de.location(f)
-		}
-		return d, &Problem{Syntax, "cannot be read: " + err.Error(), at}
+		de := &documentError{kind: Syntax, at: uint32(only.start), msg: err.Error()}
+		errors.As(err, &de)
+		return d, &Problem{de.kind, "cannot be read: " + de.msg, de.location(f)}
 	}
 	d.o.root = root
 	return d, nil

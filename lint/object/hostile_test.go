@@ -82,6 +82,7 @@ func TestHostile(t *testing.T) {
 		{"documents", strings.Repeat("---\na: b\n", 50_000) + "---\nkind: ServiceEntry\n", "bounds at 100001:1: has more than 50000 documents; split it"},
 		{"empty documents", strings.Repeat("---\n", 8<<20-100) + "kind: ServiceEntry\n", "bounds at 50001:1: has more than 50000 documents; split it"},
 		{"broken documents", strings.Repeat("---\nkind: ServiceEntry\na: 'b\n", 2000), "document 2000 cannot be read: a quoted string is not closed"},
+		{"documents with duplicate keys", strings.Repeat("---\nkind: ServiceEntry\na: b\na: c\n#"+strings.Repeat(" ", 500)+"\n", 49_000), "document 49000 cannot be read: key \"a\" is already set on line 244998"},
 		{"JSON objects", strings.Repeat(`{"kind":"ServiceEntry"}`, 50_001), "bounds at 1:1150001: has more than 50000 documents; split it"},
 		{"list items of a List", "kind: List\nitems:\n" + strings.Repeat("- kind: ServiceEntry\n", 20_001), "bounds at 3:1: document 1 cannot be read: its List holds more than 20000 items; split it"},
 	}

@@ -86,7 +86,7 @@ func TestCorpusRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close()
+		defer func() { _ = r.Close() }() // only read from
 		f, err := Load(context.Background(), name, r, Limits{})
 		if err != nil {
 			t.Fatal(err)

@@ -153,13 +153,8 @@ func plainValue(s string) yamlValue {
 		}
 	}
 	if rest, found := strings.CutPrefix(digits, "0b"); found {
-		if v, ok := parseInt(rest, 2); ok {
+		if v, ok := parseInt(rest, 2); ok { // 0b+1, which only this library knows
 			return v
-		}
-	}
-	if rest, found := strings.CutPrefix(digits, "-0b"); found {
-		if i, err := strconv.ParseInt("-"+rest, 2, 64); err == nil {
-			return i
 		}
 	}
 	return s

@@ -25,7 +25,7 @@ func TestScalars(t *testing.T) {
 		"~": nil, "null": nil, "Null": nil, "": nil,
 		"yEs": "yEs", "nULL": "nULL", "none": "none", "'yes'": "yes", "\"n\"": "n",
 		"0": int64(0), "-0": int64(0), "443": int64(443), "+443": int64(443), "-1": int64(-1),
-		"0777": int64(511), "0o777": int64(511), "0x1F": int64(31), "-0x1f": int64(-31), "0b101": int64(5), "-0b101": int64(-5), "08": int64(8), "1_000": int64(1000), "_1": "_1",
+		"0777": int64(511), "0o777": int64(511), "0x1F": int64(31), "-0x1f": int64(-31), "0b101": int64(5), "0b+1": int64(1), "0b2": "0b2", "1e400": "1e400", ".e": ".e", "-0b101": int64(-5), "08": int64(8), "1_000": int64(1000), "_1": "_1",
 		"9223372036854775807": int64(9223372036854775807), "9223372036854775808": float64(9223372036854775808), "99999999999999999999": float64(99999999999999999999),
 		"1.5": 1.5, "-.5": -0.5, ".5": 0.5, "1.": int64(1), "1.0": int64(1), "1e3": int64(1000), "1E-2": 0.01, "1e21": 1e21, "1e999": "1e999", ".": ".", "1_0.5": 10.5,
 		"4611686018427387904.0": int64(4611686018427388000), // the shortest digits of the float
@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("key %q is %q, want %q", text, v.Key(), want)
 		}
 	}
-	for _, text := range []string{"~: x", "? \n: x", "18446744073709551615: x", "!!int a: x", "[a]: x"} {
+	for _, text := range []string{"~: x", "? \n: x", "a: !!binary '*'", "a: !!null b", "a: !!timestamp b", "a: !!timestamp 2001x01-01", "a: !!float x", "18446744073709551615: x", "!!int a: x", "[a]: x"} {
 		b := treeBuilder{limits: Limits{}.WithDefaults(), text: text}
 		if root, err := b.parse(0, len(text)); err == nil {
 			t.Errorf("%q is read as %v", text, root.Any())

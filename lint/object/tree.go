@@ -18,6 +18,8 @@ type treeBuilder struct {
 	base    uint32 // where the document begins in it
 	lines   lines  // of that text, as the YAML scanner counts them
 	lineBuf []uint32
+	counted uint32 // offset up to which the line breaks of the file are counted, and how many there are
+	breaks  int
 	json    bool // the document is JSON that the YAML scanner was not shown as it is; see jsonForYAML
 
 	nodes     []node
@@ -483,8 +485,15 @@ func (b *treeBuilder) mergedFields(key, value *yaml.Node, depth int) ([]field, e
 	return out, nil
 }
 
+// fileLine returns the line of a node in the file. Documents come in the order of the text, so that a file with many faults is
+// counted through once.
 func (b *treeBuilder) fileLine(n *yaml.Node) int {
-	return 1 + strings.Count(b.text[:b.at(n)], "\n")
+	if b.counted > b.base {
+		b.counted, b.breaks = 0, 0
+	}
+	b.breaks += strings.Count(b.text[b.counted:b.base], "\n")
+	b.counted = b.base
+	return 1 + b.breaks + strings.Count(b.text[b.base:b.at(n)], "\n")
 }
 
 // isMerge recognises a plain << as a merge key, as YAML 1.1 does; to Kubernetes' reader, a lone "!" makes a quoted one plain.

@@ -88,8 +88,11 @@ func (v Value) Len() int {
 
 // Get returns the field key of a mapping.
 func (v Value) Get(key string) Value {
-	for k, f := range v.Fields() {
-		if k == key {
+	if v.Type() != Map {
+		return Value{}
+	}
+	for f := v.First(); f.t != nil; f = f.Next() {
+		if f.Key() == key {
 			return f
 		}
 	}
@@ -116,12 +119,14 @@ func (v Value) At(path ...any) Value {
 
 // Index returns item i of a list.
 func (v Value) Index(i int) Value {
-	for j, item := range v.Items() {
-		if j == i {
-			return item
-		}
+	if v.Type() != List || i < 0 || i >= v.Len() {
+		return Value{}
 	}
-	return Value{}
+	item := v.First()
+	for ; i > 0; i-- {
+		item = item.Next()
+	}
+	return item
 }
 
 // Items yields the items of a list.
@@ -275,9 +280,9 @@ func (v Value) appendJSON(b []byte) []byte {
 	case Int:
 		return strconv.AppendInt(b, v.Int(), 10)
 	case Float:
-		return appendQuotedJSON(b, v.Float())
+		return appendEncoded(b, v.Float())
 	case String:
-		return appendQuotedJSON(b, v.Str())
+		return appendString(b, v.Str())
 	case List:
 		b = append(b, '[')
 		for i, item := range v.Items() {
@@ -295,7 +300,7 @@ func (v Value) appendJSON(b []byte) []byte {
 				b = append(b, ',')
 			}
 			first = false
-			b = append(appendQuotedJSON(b, k), ':')
+			b = append(appendString(b, k), ':')
 			b = f.appendJSON(b)
 		}
 		return append(b, '}')
@@ -303,8 +308,20 @@ func (v Value) appendJSON(b []byte) []byte {
 	return append(b, "null"...)
 }
 
-// appendQuotedJSON encodes a string or a finite float; neither can fail, since both come from text that was valid.
-func appendQuotedJSON(b []byte, v any) []byte {
+// appendString encodes a string; most need no more than quotes.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return appendEncoded(b, s)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// appendEncoded encodes a string or a finite float; neither can fail, since both come from text that was valid.
+func appendEncoded(b []byte, v any) []byte {
 	out, err := json.Marshal(v)
 	if err != nil {
 		return append(b, "null"...)

@@ -224,6 +224,7 @@ func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 	r.read(at, v, map[string]func(object.Path, object.Value){
 		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v) },
 		"complete": func(at object.Path, v object.Value) {
+			cfg.Complete = []object.Kind{} // said, if only that nothing is complete
 			if v.Type() == object.Bool {
 				if v.Bool() {
 					cfg.Complete = AllKinds()

@@ -1,17 +1,22 @@
 # METADATA
 # title: An opaque port without an address takes the traffic of the whole port
 # description: |-
-#   A port of protocol TCP, MONGO, REDIS, MYSQL or none in a ServiceEntry without addresses; or a TCP port 80 or 8080 whose
-#   addresses are ranges.
+#   A port of protocol TCP, MONGO, REDIS, MYSQL or none in a ServiceEntry without addresses; or a port 80 or 8080 of protocol TCP or
+#   none whose addresses are ranges.
 #
 #   Nothing in the bytes of such a protocol names a host, so Envoy can only tell it by the address that is dialled. Without one, Istio
 #   builds a single filter chain on 0.0.0.0 for the port, and it takes all traffic of that port that nothing else matches, *of every
 #   namespace that sees the ServiceEntry*: calls to other https hosts on 443 end at this one and fail on the certificate's name.
-#   With resolution NONE the bytes still reach the address that was dialled, but they are counted as this host's, escape the
-#   policy of their own, and the port is open under outboundTrafficPolicy REGISTRY_ONLY.
+#   Where some service speaks HTTP on the port there is an HTTP chain as well, which does not know this host, so its own requests
+#   go past it. With resolution NONE the bytes still reach the address that was dialled, but they are counted as this host's,
+#   escape the policy of their own, and the port is open under outboundTrafficPolicy REGISTRY_ONLY.
+#
+#   A range is told by its addresses, but its chain comes before the HTTP chain of the port, so HTTP to it is no longer HTTP to Envoy.
 #
 #   An entry to which istiod has given addresses (`status.addresses`) is fine, and so is one for which `istio.dnsCapture` and
-#   `istio.autoAllocate` in the configuration say that it will.
+#   `istio.autoAllocate` in the configuration say that it will. Istiod gives none, and ignores those that are there, for resolution
+#   NONE and with the label `networking.istio.io/enable-autoallocate-ip: "false"`; it gives none to wildcards; and proxies without
+#   DNS capture do not use them.
 # related_resources:
 # - https://istio.io/latest/docs/ops/configuration/traffic-management/dns-proxy/
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/
@@ -24,11 +29,10 @@
 #   sidecarOnly: true
 #   when:
 #   - all:
-#     - {path: "spec.ports[*].protocol", values: [TCP, tcp, Tcp, MONGO, mongo, Mongo, REDIS, redis, Redis, MYSQL, mysql, MySQL, Mysql]}
+#     - {path: "spec.addresses[*]", absent: true}
 #   - all:
-#     - {path: "spec.ports[*].protocol", absent: true}
-#   - all:
-#     - {path: "spec.ports[*].protocol", values: [""]}
+#     - {path: "spec.ports[*].number", values: [80, 8080]}
+#   facts: [opaque-port]
 #   remedy: |-
 #     Write protocol TLS where clients speak TLS: SNI then tells the hosts apart. Otherwise give the entry an address of its own under
 #     `addresses`, or switch on DNS capture and address auto-allocation and say so in .meshvet.yaml.
@@ -40,85 +44,164 @@
 package meshvet.port_captures_mesh
 
 import data.meshvet.lib.address
+import data.meshvet.lib.hosts
 import data.meshvet.lib.result
 import rego.v1
 
 entry := mesh.entry()
 
-# Whether istiod gives the entry an address. Only both switches together say so, and only for an entry that can get one.
-allocated if {
-	settings := mesh.settings()
-	settings.dns_capture == true
-	settings.auto_allocate == true
-	entry.resolution != "NONE"
-	object.get(input.object, ["metadata", "labels", "networking.istio.io/enable-autoallocate-ip"], "") != "false"
+settings := mesh.settings()
+
+own_addresses := [a | some a in input.object.spec.addresses; is_string(a)]
+
+ranges := [a | some a in own_addresses; address.is_range(a)]
+
+names := [h.name | some h in entry.hosts]
+
+opt_in := object.get(input.object, ["metadata", "labels", "networking.istio.io/enable-autoallocate-ip"], "")
+
+opted_out if {
+	is_string(opt_in)
+	lower(opt_in) == "false"
 }
 
-opaque(port) if port.protocol in {"TCP", "MONGO", "REDIS", "MYSQL"}
+# Whether Envoy would listen on an address that istiod gave the entry. For NONE and against the label istiod ignores even those
+# that stand in the status, and a proxy that does not answer DNS never uses them.
+may_be_allocated if {
+	entry.resolution != "NONE"
+	not opted_out
+	settings.dns_capture != false
+	settings.auto_allocate != false
+}
 
-opaque(port) if port.family == "sniffed"
+allocated if {
+	may_be_allocated
+	some a in input.object.status.addresses
+	is_string(a.value)
+}
 
-spoken(port) := port.protocol if port.protocol != ""
+# Both switches must be known to be on. Wildcards are never given an address.
+allocated if {
+	may_be_allocated
+	settings.dns_capture == true
+	settings.auto_allocate == true
+	count(hosts.wildcards(names)) == 0
+}
 
-spoken(port) := "no protocol" if port.protocol == ""
+hidden if {
+	to := [ns | some ns in input.object.spec.exportTo]
+	"~" in to
+	not "*" in to
+}
 
-shared_ports := {80, 443}
+# What Istio refuses for another reason has a finding of its own: endpoints beside NONE, and DYNAMIC_DNS with such a port.
+refused if {
+	entry.resolution == "NONE"
+	entry.endpoints > 0
+}
+
+refused if entry.resolution == "DYNAMIC_DNS"
+
+captures if {
+	count(own_addresses) == 0
+	not allocated
+	not refused
+	not hidden
+}
+
+opaque(port) if port.protocol in {"TCP", "MONGO", "REDIS", "MYSQL", ""}
+
+spoken(port) := port.protocol if {
+	port.protocol != ""
+} else := "no protocol"
+
+# The protocol is the culprit where it is written, else the port.
+field(port) := ["spec", "ports", port.index, "protocol"] if {
+	port.protocol != ""
+} else := ["spec", "ports", port.index]
 
 severity(port) := "error" if {
-	port.number in shared_ports
+	port.number in {80, 443}
 	entry.resolution != "NONE"
 } else := "warning"
 
-hosts := concat(", ", [h.name | some h in entry.hosts])
+# What the port is known for carries a host name, so that the author can have it matched.
+advice(port) := "; protocol TLS would tell it by SNI" if {
+	port.number == 443
+	port.protocol in {"TCP", ""}
+} else := "; protocol HTTP would tell it by the Host header" if {
+	port.number in {80, 8080}
+	port.protocol in {"TCP", ""}
+} else := ""
 
-seen_by := "its own namespace" if input.object.spec.exportTo == ["."]
+clients := "the entry's own namespace" if {
+	input.object.spec.exportTo == ["."]
+} else := sprintf("namespace %s", [input.object.spec.exportTo[0]]) if {
+	count(input.object.spec.exportTo) == 1
+	not input.object.spec.exportTo[0] in {"*", "."}
+} else := "every namespace that sees the entry"
 
-else := "every namespace that sees it"
+unmatched(port) := "every connection that no other filter chain matches" if {
+	port.protocol != ""
+} else := "every connection that is not HTTP and that no other filter chain matches"
 
-effect(port) := sprintf("Envoy's listener 0.0.0.0:%d has one filter chain, to this entry: all otherwise unmatched traffic of port %d in %s is delivered to %s", [port.number, port.number, seen_by, hosts]) if entry.resolution != "NONE"
-
-effect(port) := sprintf("Envoy still forwards to the address that was dialled, but all otherwise unmatched traffic of port %d in %s counts as this entry's, escapes other policy, and is open under outboundTrafficPolicy REGISTRY_ONLY", [port.number, seen_by]) if entry.resolution == "NONE"
-
-own_addresses := [a | some a in object.get(input.object.spec, "addresses", [])]
+about(port) := {"hosts": names, "ports": [port.number]}
 
 findings contains result.with_more(
 	result.at(
 		field(port),
-		sprintf("port %d (%s) of %s has no address to tell its traffic by", [port.number, spoken(port), hosts]),
+		sprintf("port %d (%s) of %s has no address to tell its traffic by%s", [port.number, spoken(port), hosts.listed(names), advice(port)]),
 	),
 	{
 		"severity": severity(port),
-		"effect": effect(port),
-		"subject": {"hosts": [h.name | some h in entry.hosts], "ports": [port.number]},
+		"effect": sprintf(
+			"in %s, Envoy's listener 0.0.0.0:%d sends %s to cluster outbound|%d||%s, whichever host was meant",
+			[clients, port.number, unmatched(port), port.number, names[0]],
+		),
+		"subject": about(port),
 	},
 ) if {
-	count(entry.addresses) == 0
-	not allocated
+	captures
+	entry.resolution != "NONE"
 	some port in entry.ports
 	opaque(port)
 }
 
-# The protocol is the culprit where it is written, else the port.
-field(port) := ["spec", "ports", port.index, "protocol"] if port.protocol != ""
-
-field(port) := ["spec", "ports", port.index] if port.protocol == ""
+findings contains result.with_more(
+	result.at(
+		field(port),
+		sprintf("port %d (%s) of %s has no address to tell its traffic by, and resolution NONE can go anywhere%s", [port.number, spoken(port), hosts.listed(names), advice(port)]),
+	),
+	{
+		"severity": severity(port),
+		"effect": sprintf(
+			"in %s, Envoy's listener 0.0.0.0:%d forwards %s to the address that was dialled, but as traffic of %s: it is counted and governed as that host's, and passes under outboundTrafficPolicy REGISTRY_ONLY",
+			[clients, port.number, unmatched(port), names[0]],
+		),
+		"subject": about(port),
+	},
+) if {
+	captures
+	entry.resolution == "NONE"
+	some port in entry.ports
+	opaque(port)
+}
 
 findings contains result.with_more(
 	result.at(
-		["spec", "ports", port.index, "protocol"],
-		sprintf("port %d of %s is TCP for the ranges %s", [port.number, hosts, concat(", ", ranges)]),
+		field(port),
+		sprintf("port %d (%s) of %s takes all that goes to %s, HTTP included", [port.number, spoken(port), hosts.listed(names), hosts.listed(ranges)]),
 	),
 	{
 		"severity": "warning",
-		"effect": sprintf("Envoy treats every HTTP call to port %d in these ranges as bytes: HTTP routes, retries, timeouts and metrics of other hosts there do not apply", [port.number]),
+		"effect": sprintf("on listener 0.0.0.0:%d Envoy prefers the filter chain of the range to the HTTP chain: requests to any address in it are forwarded as bytes, and routes, retries, timeouts and limits of HTTP hosts there do not apply", [port.number]),
 		"related": [result.also(["spec", "addresses"], "the ranges")],
-		"subject": {"hosts": [h.name | some h in entry.hosts], "ports": [port.number]},
+		"subject": about(port),
 	},
 ) if {
 	count(ranges) > 0
+	not hidden
 	some port in entry.ports
-	port.protocol == "TCP"
+	port.protocol in {"TCP", ""}
 	port.number in {80, 8080}
 }
-
-ranges := [a | some a in own_addresses; address.is_range(a)]

@@ -2,7 +2,7 @@
 # title: Envoy forwards to whatever address the client resolved
 # description: |-
 #   A ServiceEntry for a concrete DNS name outside the mesh that omits `resolution` or sets it to NONE. An omitted resolution is
-#   NONE.
+#   NONE. Endpoints beside NONE, which Istio refuses, are an error of the same cause.
 #
 #   With NONE Istio compiles a cluster of type ORIGINAL_DST without any address: Envoy sends the bytes on to the IP address that
 #   the client dialled. It looks nothing up, so there is no list of addresses to balance over or to eject from, and the host name
@@ -37,7 +37,8 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows \"type\": \"ORIGINAL_DST\""
 package meshvet.resolution_not_dns
 
-import data.meshvet.lib.address as addresses
+import data.meshvet.lib.address
+import data.meshvet.lib.hosts
 import data.meshvet.lib.result
 import rego.v1
 
@@ -45,82 +46,96 @@ spec := input.object.spec
 
 entry := mesh.entry()
 
-says := "resolution is omitted, which means NONE" if object.get(spec, "resolution", null) == null
+says := "resolution is NONE" if {
+	spec.resolution == "NONE"
+} else := "resolution is omitted, which means NONE"
 
-says := "resolution is NONE" if spec.resolution == "NONE"
+# The names that Envoy could look up. Names of the mesh itself are not for a rule about what lies outside it.
+concrete := [h.name | some h in entry.hosts; not h.wildcard; not h.address; not h.in_cluster; contains(h.name, ".")]
 
-concrete := [h.name | some h in entry.hosts; not h.wildcard; not h.address; contains(h.name, ".")]
+outside := [h.name | some h in entry.hosts; not h.in_cluster]
 
-wildcards := [h.name | some h in entry.hosts; h.wildcard]
+wildcards := hosts.wildcards(outside)
+
+endpoints := [e | some e in spec.endpoints]
 
 has_range if {
-	some address in object.get(spec, "addresses", [])
-	addresses.is_range(address)
+	some a in spec.addresses
+	address.is_range(a)
 }
 
 applies if {
+	object.get(input.object, ["spec", "resolution"], null) in {null, "NONE"}
 	entry.external
 	not entry.selector
+	some port in entry.ports
+	port.family != "none"
+}
+
+forwards if {
+	applies
+	count(endpoints) == 0
 	not has_range
 	count(concrete) > 0
-	count(entry.ports) > 0
-	not only_in_cluster
 }
 
-only_in_cluster if {
-	every h in entry.hosts {
-		h.in_cluster
-	}
-}
-
-endpoints := [e | some e in object.get(spec, "endpoints", [])]
-
-addressed_by_ip if {
-	count(endpoints) > 0
+on_host_only if {
 	every e in endpoints {
 		by_address(e.address)
 	}
 }
 
-by_address(text) if addresses.is_ip(text)
+by_address(text) if address.is_ip(text)
 
-by_address(text) if addresses.is_socket(text)
+by_address(text) if address.is_socket(text)
 
-wanted := "STATIC" if addressed_by_ip
+some_socket if {
+	some e in endpoints
+	address.is_socket(e.address)
+}
 
-wanted := "DNS" if not addressed_by_ip
+set_to(resolution) := result.set(sprintf("set resolution to %s", [resolution]), "unsafe", [{"path": ["spec", "resolution"], "value": resolution}])
 
-fix := result.set(sprintf("set resolution to %s", [wanted]), "unsafe", [{"path": ["spec", "resolution"], "value": wanted}])
+# DNS takes neither sockets among the endpoints nor ranges among the addresses.
+fixes_beside_endpoints := [set_to("STATIC")] if {
+	on_host_only
+} else := [] if {
+	some_socket
+} else := [] if {
+	has_range
+} else := [set_to("DNS")]
 
-subject := {"hosts": concrete, "ports": [p.number | some p in entry.ports]}
+subject(names) := {"hosts": names, "ports": [p.number | some p in entry.ports]}
 
-# Endpoints beside NONE are refused by Istio's webhook: one finding, with the fix that the endpoints call for.
+# Istio's webhook refuses endpoints beside NONE, whatever the hosts: one finding, with the fix that the endpoints call for.
 findings contains result.with_more(
 	result.at(
 		["spec", "resolution"],
-		sprintf("%s for %s, and Istio refuses endpoints without a resolution that uses them", [says, concat(", ", concrete)]),
+		sprintf("%s for %s, and Istio refuses endpoints without a resolution that uses them", [says, hosts.listed(outside)]),
 	),
 	{
-		"effect": "istiod's webhook rejects the object; where the webhook does not run, Envoy ignores the endpoints and forwards to the address that the client dialled (cluster type ORIGINAL_DST)",
-		"fixes": [fix], "subject": subject,
+		"severity": "error",
+		"effect": "istiod's webhook rejects the object; where the webhook does not run, Istio takes the endpoints for addresses that clients dial, and Envoy still forwards to what was dialled (cluster type ORIGINAL_DST)",
+		"related": [result.also(["spec", "endpoints"], "the endpoints are listed here")],
+		"fixes": fixes_beside_endpoints, "subject": subject(outside),
 	},
 ) if {
 	applies
 	count(endpoints) > 0
+	count(outside) > 0
 }
 
 findings contains result.with_more(
 	result.at(
 		["spec", "resolution"],
-		sprintf("%s for %s", [says, concat(", ", concrete)]),
+		sprintf("%s for %s", [says, hosts.listed(concrete)]),
 	),
 	{
 		"effect": "Envoy forwards to whatever IP address the client dialled (cluster type ORIGINAL_DST): no list of addresses, so no balancing and no outlier detection, and the name in SNI or Host is never checked against the address",
-		"fixes": [fix], "subject": subject,
+		"fixes": [set_to("DNS")], "subject": subject(concrete),
 	},
 ) if {
-	applies
-	count(endpoints) == 0
+	forwards
 	count(wildcards) == 0
 }
 
@@ -128,15 +143,14 @@ findings contains result.with_more(
 findings contains result.with_more(
 	result.at(
 		["spec", "resolution"],
-		sprintf("%s for %s because of the wildcard %s in the same entry; split the entry", [says, concat(", ", concrete), wildcards[0]]),
+		sprintf("%s for %s because of the wildcard %s in the same entry; split the entry", [says, hosts.listed(concrete), wildcards[0]]),
 	),
 	{
 		"severity": "info",
-		"effect": sprintf("Envoy forwards calls to %s to whatever IP address the client dialled (cluster type ORIGINAL_DST), although the name could be looked up", [concat(", ", concrete)]),
-		"subject": subject,
+		"effect": sprintf("Envoy forwards calls to %s to whatever IP address the client dialled (cluster type ORIGINAL_DST), although the name could be looked up", [hosts.listed(concrete)]),
+		"subject": subject(concrete),
 	},
 ) if {
-	applies
-	count(endpoints) == 0
+	forwards
 	count(wildcards) > 0
 }

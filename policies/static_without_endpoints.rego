@@ -2,14 +2,16 @@
 # title: STATIC without usable endpoints
 # description: |-
 #   A ServiceEntry with resolution STATIC that lists no endpoints and has no workloadSelector, while no other ServiceEntry of its
-#   namespace brings endpoints for the host; or whose endpoint is a host name.
+#   namespace brings endpoints for the host; or one of whose endpoints is a host name.
 #
 #   STATIC takes its addresses from `endpoints` and from nowhere else; `addresses` are those that Envoy listens on. Without
-#   endpoints Istio compiles an EDS cluster with none, and keeps the listener and the route, so every call fails with 503 and flag
-#   UH, without a word of warning. A host name among the endpoints is refused by Istio's webhook; compiled all the same, it gives
-#   an empty cluster too.
+#   endpoints Istio compiles an EDS cluster with none, and keeps the listener and the route, so every call fails with flag UH,
+#   without a word of warning. A host name among the endpoints is refused by Istio's webhook; compiled all the same, Istio leaves
+#   it out of the cluster.
 #
-#   Unix domain sockets and IPv6 addresses are endpoints like any other.
+#   Unix domain sockets and IPv6 addresses are endpoints like any other. So are those that another entry of the namespace brings
+#   for a port of the same host and name, whatever its exportTo: Istio puts them together. Under a name of the cluster's own, the pods of a Service
+#   count as well, so the rule does not judge it.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://istio.io/latest/docs/reference/config/networking/workload-entry/
@@ -33,55 +35,109 @@
 package meshvet.static_without_endpoints
 
 import data.meshvet.lib.address
+import data.meshvet.lib.hosts
 import data.meshvet.lib.result
 import rego.v1
 
 spec := input.object.spec
 
-endpoints := [e | some e in object.get(spec, "endpoints", [])]
+endpoints := [e | some e in spec.endpoints]
 
-addresses := [a | some a in object.get(spec, "addresses", [])]
+addresses := [a | some a in spec.addresses; is_string(a)]
 
 entry := mesh.entry()
 
-orphans := [h.name | some h in entry.hosts; not h.endpoints_elsewhere]
+# The ports of a host for which nothing brings endpoints. Those of another entry count for the ports that have the same name.
+unserved(h) := [p | some p in entry.ports; p.family != "none"; not p.name in h.endpoint_ports]
 
-listens := sprintf("; addresses (%s) are those that Envoy listens on, not where it connects to", [concat(", ", addresses)]) if count(addresses) > 0
+carried := [p | some p in entry.ports; p.family != "none"]
+
+orphans := [h.name | some h in entry.hosts; not h.in_cluster; count(unserved(h)) == count(carried)]
+
+# Istio adds the pods of a Service to an entry of the same name and namespace, and pods are never in view.
+shared := [h.name | some h in entry.hosts; h.in_cluster; count(unserved(h)) > 0]
+
+listens := sprintf("; addresses (%s) are those that clients dial, not where Envoy connects to", [hosts.listed(addresses)]) if count(addresses) > 0
 
 listens := "" if count(addresses) == 0
+
+none_listed if {
+	spec.resolution == "STATIC"
+	count(endpoints) == 0
+	not entry.selector
+}
+
+subject(names) := {"hosts": names, "ports": [p.number | some p in carried]}
+
+fails := "Istio compiles an EDS cluster without an endpoint and keeps the listener and the route: every call fails with flag UH, HTTP with 503, anything else with a closed connection"
 
 findings contains result.with_more(
 	result.at(
 		["spec", "endpoints"],
-		sprintf("resolution STATIC, and no endpoints for %s%s", [concat(", ", orphans), listens]),
+		sprintf("resolution STATIC, and no endpoints for %s%s", [hosts.listed(orphans), listens]),
 	),
 	{
-		"effect": "Istio compiles an EDS cluster without an endpoint and keeps the listener and the route: every call fails with 503 and flag UH",
+		"effect": fails,
 		"related": [result.also(["spec", "resolution"], "STATIC is set here")],
-		"subject": {"hosts": orphans, "ports": [p.number | some p in entry.ports]},
+		"subject": subject(orphans),
 	},
 ) if {
-	spec.resolution == "STATIC"
-	count(endpoints) == 0
-	not entry.selector
+	none_listed
+	count(carried) > 0
 	count(orphans) > 0
 }
 
 findings contains result.with_more(
 	result.at(
-		["spec", "endpoints", i, "address"],
-		sprintf("endpoint %s is a name, and resolution STATIC takes only addresses", [e.address]),
+		["spec", "ports", p.index],
+		sprintf("resolution STATIC, and no endpoints for port %d (name %s) of %s: other entries bring endpoints only for ports of the name %s", [p.number, p.name, h.name, hosts.listed(h.endpoint_ports)]),
 	),
 	{
-		"effect": "istiod's webhook rejects the object; where the webhook does not run, the endpoint is dropped and Envoy's EDS cluster lacks it",
+		"effect": fails,
 		"related": [result.also(["spec", "resolution"], "STATIC is set here")],
-		"subject": {"hosts": [h.name | some h in entry.hosts], "ports": [p.number | some p in entry.ports]},
+		"subject": {"hosts": [h.name], "ports": [p.number]},
+	},
+) if {
+	none_listed
+	some h in entry.hosts
+	not h.in_cluster
+	some p in unserved(h)
+	count(unserved(h)) < count(carried)
+}
+
+findings contains result.skip(sprintf("pods of a Service may be the endpoints of %s", [hosts.listed(shared)])) if {
+	none_listed
+	count(shared) > 0
+}
+
+# A word such as ${POD_IP} or <IP> is filled in before the manifest is applied.
+filled_in_later(text) if regex.match("[$<{%]", text)
+
+kind(text) := "a range" if {
+	address.is_range(text)
+} else := "no socket that Istio knows (unix:///path or unix://@name)" if {
+	startswith(text, "unix:")
+} else := "a name" if {
+	regex.match(`^[A-Za-z0-9_*-]+(\.[A-Za-z0-9_*-]+)*\.?$`, text)
+	regex.match(`[A-Za-z]`, text)
+} else := "no IP address"
+
+findings contains result.with_more(
+	result.at(
+		["spec", "endpoints", i, "address"],
+		sprintf("endpoint %s is %s, and resolution STATIC takes only addresses", [e.address, kind(e.address)]),
+	),
+	{
+		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, Envoy's EDS cluster for %s lacks the endpoint", [hosts.listed([h.name | some h in entry.hosts])]),
+		"related": [result.also(["spec", "resolution"], "STATIC is set here")],
+		"subject": subject([h.name | some h in entry.hosts]),
 	},
 ) if {
 	spec.resolution == "STATIC"
-	some i, e in endpoints
+	some i, e in spec.endpoints
 	is_string(e.address)
 	e.address != ""
 	not address.is_ip(e.address)
 	not address.is_socket(e.address)
+	not filled_in_later(e.address)
 }

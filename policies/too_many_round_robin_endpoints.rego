@@ -21,28 +21,35 @@
 #     - {path: "spec.endpoints[*]"}
 #   remedy: |-
 #     Write resolution DNS, which keeps all endpoints and balances over them, or leave one endpoint.
-#   fix: unsafe
+#   fix: none
 #   proof: {kind: rejects, text: "Istio's validation refuses the object; compiled all the same, only the first endpoint is in the cluster"}
 #   observe:
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows LOGICAL_DNS with one endpoint"
 package meshvet.too_many_round_robin_endpoints
 
+import data.meshvet.lib.hosts
 import data.meshvet.lib.result
 import rego.v1
 
-endpoints := input.object.spec.endpoints
+spec := input.object.spec
+
+endpoints := [where(e) | some e in spec.endpoints]
+
+where(e) := e.address if {
+	is_string(e.address)
+} else := "one without address"
 
 findings contains result.with_more(
 	result.at(
 		["spec", "endpoints"],
-		sprintf("resolution DNS_ROUND_ROBIN takes one endpoint at most, and there are %d: %s", [count(endpoints), concat(", ", [object.get(e, "address", "?") | some e in endpoints])]),
+		sprintf("resolution DNS_ROUND_ROBIN takes one endpoint at most, and there are %d: %s", [count(endpoints), hosts.listed(endpoints)]),
 	),
 	{
-		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, the LOGICAL_DNS cluster keeps %s and drops the others", [object.get(endpoints[0], "address", "the first")]),
+		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, Envoy's LOGICAL_DNS cluster gets %s and none of the others", [endpoints[0]]),
 		"related": [result.also(["spec", "resolution"], "DNS_ROUND_ROBIN is set here")],
-		"fixes": [result.set("set resolution to DNS", "unsafe", [{"path": ["spec", "resolution"], "value": "DNS"}])],
+		"subject": {"hosts": hosts.of(input.object), "ports": [p.number | some p in spec.ports; is_number(p.number)]},
 	},
 ) if {
-	input.object.spec.resolution == "DNS_ROUND_ROBIN"
+	spec.resolution == "DNS_ROUND_ROBIN"
 	count(endpoints) > 1
 }

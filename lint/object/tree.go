@@ -15,7 +15,7 @@ import (
 type treeBuilder struct {
 	limits  Limits
 	text    string // the whole file
-	base    uint32 // where the document begins in it
+	base    uint32 // where the text begins in it that the YAML scanner was given
 	lines   lines  // of that text, as the YAML scanner counts them
 	lineBuf []uint32
 	counted uint32 // offset up to which the line breaks of the file are counted, and how many there are

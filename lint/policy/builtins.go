@@ -111,14 +111,19 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}
 	hosts := make([]any, 0, len(t.Hosts))
 	for _, h := range t.Hosts {
-		// Istio keeps the endpoints of a host by namespace, so another entry brings its own whatever its exportTo says.
-		elsewhere := slices.ContainsFunc(p.Mesh.Targets(h), func(other *mesh.Target) bool {
-			return other.Object != t.Object && !other.IsService() && other.Namespace() == t.Namespace() &&
-				(other.Endpoints().Len() > 0 || other.HasSelector())
-		})
+		// Istio keeps endpoints by host, namespace and name of port, so other entries bring theirs whatever their exportTo says.
+		elsewhere := []any{}
+		for _, other := range p.Mesh.Targets(h) {
+			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() || other.Endpoints().Len() == 0 && !other.HasSelector() {
+				continue
+			}
+			for _, port := range other.Ports {
+				elsewhere = append(elsewhere, port.Name)
+			}
+		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoints_elsewhere": elsewhere,
+			"endpoint_ports": elsewhere,
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))

@@ -1,0 +1,54 @@
+package meshvet.port_captures_mesh_test
+
+import data.meshvet.port_captures_mesh
+import rego.v1
+
+unknown := {"dns_capture": null, "auto_allocate": null}
+
+port(number, protocol) := {"index": 0, "number": number, "protocol": protocol}
+
+entry(resolution, ports) := {"resolution": resolution, "endpoints": 0, "hosts": [{"name": "db.example.com"}], "ports": ports}
+
+found(manifest, resolution, ports) := findings if {
+	findings := port_captures_mesh.findings with input.object as manifest
+		with mesh.entry as entry(resolution, ports)
+		with mesh.settings as unknown
+}
+
+severities(resolution, ports) := {f.severity | some f in found({"spec": {}}, resolution, ports)}
+
+test_error_where_everybody_goes if {
+	severities("DNS", [port(443, "TCP")]) == {"error"}
+	severities("STATIC", [port(80, "")]) == {"error"}
+}
+
+test_warning_elsewhere if {
+	severities("DNS", [port(5432, "TCP")]) == {"warning"}
+	severities("DNS", [port(8080, "TCP")]) == {"warning"}
+}
+
+test_warning_with_none if severities("NONE", [port(443, "TCP"), port(6379, "REDIS")]) == {"warning"}
+
+test_ranges_are_a_warning if {
+	found_on_80 := found({"spec": {"addresses": ["198.51.100.0/24"]}}, "NONE", [port(80, "TCP")])
+	{f.severity | some f in found_on_80} == {"warning"}
+}
+
+test_silent_on_protocols_that_name_a_host if count(found({"spec": {}}, "DNS", [port(443, "TLS"), port(80, "HTTP"), port(53, "UDP")])) == 0
+
+effect(to) := e if {
+	some f in found({"spec": {"exportTo": to}}, "DNS", [port(9092, "TCP")])
+	e := f.effect
+}
+
+test_says_whose_clients if {
+	startswith(effect(["*"]), "in every namespace that sees the entry, ")
+	startswith(effect(["a", "b"]), "in every namespace that sees the entry, ")
+	startswith(effect(["."]), "in the entry's own namespace, ")
+	startswith(effect(["a"]), "in namespace a, ")
+}
+
+test_http_gets_through_where_envoy_sniffs if {
+	some f in found({"spec": {}}, "DNS", [port(7000, "")])
+	contains(f.effect, "every connection that is not HTTP and")
+}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
@@ -48,7 +49,9 @@ var _ = register(lint.Rule{
 			return nil
 		}
 		about := lint.About(lint.Subject{Hosts: []string{string(r.Host)}})
-		if covering := p.Mesh.TargetsCovering(r.Host); len(covering) > 0 && !r.Host.IsWildcard() {
+		// A ServiceEntry for "*" is refused by Istio, so it takes in nothing.
+		covering := slices.DeleteFunc(p.Mesh.TargetsCovering(r.Host), func(by mesh.Reached) bool { return by.Host == "*" })
+		if len(covering) > 0 && !r.Host.IsWildcard() {
 			by := covering[0]
 			p.Report(at, fmt.Sprintf("%s has no cluster of its own: only the wildcard %s of ServiceEntry %s takes it in", r.Host, by.Host, by.Target.Object.Name),
 				lint.As(lint.Error), about,

@@ -46,7 +46,7 @@ var _ = register(lint.Rule{
 			}
 			p.Report(object.Path{"spec", "host"},
 				fmt.Sprintf("%s also rules %s in namespace %s, and they differ in %s", other.Object.Name, mine.Host, mine.Namespace(), strings.Join(lost, ", ")),
-				lint.Effect(rivalEffect(mine, other)),
+				lint.Effect(rivalEffect(mine, other, lost)),
 				lint.Also(other.Object, object.Path{"spec", "host"}, "the other rule for the host"),
 				lint.About(lint.Subject{Objects: []object.Key{other.Object.Key}, Hosts: []string{string(mine.Host)}}),
 			)
@@ -60,11 +60,18 @@ func sameSelector(a, b *mesh.DestinationRule) bool {
 	return (a.Selector == nil) == (b.Selector == nil) && maps.Equal(a.Selector, b.Selector)
 }
 
-func rivalEffect(a, b *mesh.DestinationRule) string {
+func rivalEffect(a, b *mesh.DestinationRule, lost []string) string {
 	if !slices.Equal(exportSet(a), exportSet(b)) {
 		return "their exportTo lists differ, so Istio keeps both apart and applies the one created last to clients that see both; the other's settings are lost without a word"
 	}
-	return "Istio applies the trafficPolicy and the subset definitions of whichever was created first; the other's are lost without a word"
+	subsets := slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return !strings.HasPrefix(what, "subset ") })
+	switch {
+	case len(subsets) == 0:
+		return "Istio applies the whole trafficPolicy of whichever was created first; the other's is lost without a word"
+	case len(subsets) == len(lost):
+		return fmt.Sprintf("of %s Istio takes the definition of whichever was created first; the other's is lost without a word", strings.Join(subsets, ", "))
+	}
+	return fmt.Sprintf("Istio applies the whole trafficPolicy of whichever was created first, and its definition of %s; the other's are lost without a word", strings.Join(subsets, ", "))
 }
 
 func exportSet(r *mesh.DestinationRule) []string {
@@ -80,7 +87,7 @@ func contested(a, b *object.Object) []string {
 	pa, pb := a.Spec().Get("trafficPolicy"), b.Spec().Get("trafficPolicy")
 	if pa.Set() && pb.Set() {
 		for _, block := range append(slices.Clone(effective.Blocks[:]), "portLevelSettings") {
-			if !sameValue(pa.Get(block), pb.Get(block)) {
+			if !sameValue(pa.Get(block), pb.Get(block)) && !(block == "loadBalancer" && isDefaultBalancer(pa.Get(block)) && isDefaultBalancer(pb.Get(block))) {
 				out = append(out, block)
 			}
 		}
@@ -93,6 +100,18 @@ func contested(a, b *object.Object) []string {
 		}
 	}
 	return out
+}
+
+// isDefaultBalancer says whether a loadBalancer, or none at all, compiles to Istio's default, LEAST_REQUEST.
+func isDefaultBalancer(lb object.Value) bool {
+	if !lb.Set() {
+		return true
+	}
+	switch lb.Get("simple").Str() {
+	case "LEAST_REQUEST", "LEAST_CONN", "UNSPECIFIED":
+		return lb.Len() == 1
+	}
+	return false
 }
 
 func sameValue(a, b object.Value) bool {

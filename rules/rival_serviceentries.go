@@ -85,7 +85,6 @@ type conflict struct {
 	severity lint.Severity
 	differ   string // "in resolution (NONE against DNS)"
 	effect   string
-	ports    []uint32
 }
 
 // conflictOf compares two entries that share a host and are both seen by a client.
@@ -98,19 +97,21 @@ func conflictOf(a, b *mesh.Target, client string) (conflict, bool) {
 	switch {
 	case a.Resolution != b.Resolution && len(shared) > 0:
 		return conflict{lint.Error, resolution,
-			"Istio compiles one cluster for the port, with the resolution of the entry that was created first; the other's endpoints are added to it or dropped", shared}, true
-	case a.Resolution != b.Resolution:
+			"Istio compiles one cluster for the port, with the resolution of the entry that was created first; the other's endpoints are added to it or dropped"}, true
+	case a.Resolution != b.Resolution && len(a.Ports) > 0 && len(b.Ports) > 0:
 		return conflict{lint.Error, resolution + " and in ports",
-			fmt.Sprintf("Istio compiles a listener but no cluster for the ports of the entry that was created last (%s): calls there end in 503 with flag NC", ports(only)), only}, true
+			fmt.Sprintf("Istio compiles a listener but no cluster for the ports of the entry that was created last (%s of %s or %s of %s): HTTP calls there end in 503 with flag NC, other connections are closed",
+				ports(numbers(a)), a.Object.Name, ports(numbers(b)), b.Object.Name)}, true
 	case len(protocols(a, b, shared)) > 0:
 		n := protocols(a, b, shared)
 		pa, _ := a.Port(n[0])
 		pb, _ := b.Port(n[0])
 		return conflict{lint.Warning, fmt.Sprintf("in the protocol of port %d (%s against %s)", n[0], protocolName(pa), protocolName(pb)),
-			"Istio builds a filter chain for each protocol on the same listener and enters the endpoints twice into one cluster", n}, true
+			"Istio builds a filter chain for each protocol and enters the endpoints of both into one cluster"}, true
+	case len(shared) > 0 && a.Resolution == "NONE":
+		return conflict{lint.Info, "in nothing that matters", "Istio compiles one cluster of type ORIGINAL_DST for both"}, true
 	case len(shared) > 0:
-		return conflict{lint.Info, fmt.Sprintf("in nothing that matters on port %s", ports(shared)),
-			"Istio enters the endpoints of both into one cluster, equal ones twice", shared}, true
+		return conflict{lint.Info, "in nothing that matters", "Istio enters the endpoints of both into one cluster, equal ones twice"}, true
 	}
 	return conflict{}, false
 }
@@ -119,33 +120,36 @@ func conflictOf(a, b *mesh.Target, client string) (conflict, bool) {
 func acrossNamespaces(a, b *mesh.Target, client string, shared, only []uint32) (conflict, bool) {
 	winner := "a client's own namespace decides, else the entry that was created first wins whole"
 	switch {
+	case len(a.Ports) == 0 || len(b.Ports) == 0:
+		return conflict{}, false // without ports Istio compiles nothing for an entry
 	case len(only) > 0:
 		return conflict{lint.Error, fmt.Sprintf("in ports (%s against %s)", ports(numbers(a)), ports(numbers(b))),
-			fmt.Sprintf("%s: for clients in namespace %s the ports that only the other has (%s) vanish", winner, client, ports(only)), append(shared, only...)}, true
+			fmt.Sprintf("%s: for a client such as one in namespace %s only the winner's ports exist, and those that only the other has vanish", winner, client)}, true
 	case a.Resolution != b.Resolution:
 		return conflict{lint.Error, fmt.Sprintf("in resolution (%s against %s)", a.Resolution, b.Resolution),
-			winner + "; the other's endpoints are not used", shared}, true
+			winner + "; the other's endpoints are not used"}, true
 	case len(protocols(a, b, shared)) > 0:
 		n := protocols(a, b, shared)
 		pa, _ := a.Port(n[0])
 		pb, _ := b.Port(n[0])
 		return conflict{lint.Error, fmt.Sprintf("in the protocol of port %d (%s against %s)", n[0], protocolName(pa), protocolName(pb)),
-			winner + ": whether Envoy reads requests or forwards bytes depends on it", n}, true
+			winner + ": whether Envoy reads requests or forwards bytes depends on it"}, true
 	case !sameValue(a.Endpoints(), b.Endpoints()):
-		return conflict{lint.Error, "in endpoints", winner + "; the other's endpoints are not used", shared}, true
+		return conflict{lint.Error, "in endpoints", winner + "; the other's endpoints are not used"}, true
 	}
-	return conflict{lint.Info, "in nothing that matters", winner + ", to the same effect", shared}, len(shared) > 0
+	return conflict{lint.Info, "in nothing that matters", winner + ""}, len(shared) > 0
 }
 
 func (c conflict) report(p *lint.Pass, at object.Path, h mesh.Host, mine, other *mesh.Target) {
+	// Subject names no ports: that another port of this host takes the traffic of a whole port is a fault of its own.
 	message := fmt.Sprintf("ServiceEntry %s in namespace %s has the host %s too, and they differ %s", other.Object.Name, other.Namespace(), h, c.differ)
 	if c.severity == lint.Info {
-		message = fmt.Sprintf("ServiceEntry %s in namespace %s has the host %s too, to the same effect", other.Object.Name, other.Namespace(), h)
+		message = fmt.Sprintf("ServiceEntry %s in namespace %s has the host %s too, on the same ports and with the same resolution", other.Object.Name, other.Namespace(), h)
 	}
 	p.Report(at, message,
 		lint.As(c.severity), lint.Effect(c.effect+whoIsOlder(mine, other)),
 		lint.Also(other.Object, hostPath(other.Object, h, 0), "the other entry for the host"),
-		lint.About(lint.Subject{Objects: []object.Key{other.Object.Key}, Ports: c.ports}),
+		lint.About(lint.Subject{Objects: []object.Key{other.Object.Key}}),
 	)
 }
 

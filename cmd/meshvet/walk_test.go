@@ -90,8 +90,8 @@ func TestWalk(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	root := writeTree(t, map[string]string{"repo/work/a.yaml": "", "repo/b.yaml": "", "c.yaml": ""})
-	cwd := filepath.Join(root, "repo", "work")
+	root := writeTree(t, map[string]string{"repo/sub/a.yaml": "", "repo/b.yaml": "", "c.yaml": ""})
+	cwd := filepath.Join(root, "repo", "sub")
 	for arg, want := range map[string]string{
 		"a.yaml":                           "a.yaml",
 		"./a.yaml":                         "a.yaml",

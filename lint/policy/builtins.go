@@ -42,14 +42,10 @@ var builtins = []builtin{
 		function(types.A, types.S), evalBlocks},
 	{"mesh.port_losses", "mesh.port_losses(i): the values of the destination level that portLevelSettings[i] discards, sorted by what can be done about them",
 		function(types.A, types.N), evalPortLosses},
-	{"mesh.subset_losses", "mesh.subset_losses(i): the values of the destination level that the policy of subsets[i] discards, by port",
-		function(types.A, types.N), evalSubsetLosses},
 	{"mesh.unwatched", "mesh.unwatched(): the hosts outside the mesh that have a list of addresses and no outlier detection because of the object being judged",
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
-	{"mesh.origination", "mesh.origination(host, port): the DestinationRules in view by which Envoy starts TLS to a port of a host",
-		function(types.A, types.S, types.N), evalOrigination},
 }
 
 func function(result types.Type, args ...types.Type) *types.Function {
@@ -352,32 +348,6 @@ func evalPortLosses(p *lint.Pass, args []*ast.Term) (any, error) {
 	return lossesRecord(p, effective.LostByEntry(p.Mesh, p.Object, reach, i), into), nil
 }
 
-func evalSubsetLosses(p *lint.Pass, args []*ast.Term) (any, error) {
-	i, err := indexArg(args[0])
-	if err != nil {
-		return nil, err
-	}
-	_, reach, err := ruleAndReach(p)
-	if err != nil {
-		return nil, err
-	}
-	at := object.Path{"spec", "subsets", i, "trafficPolicy"}
-	levels := effective.LevelsOf(p.Mesh, p.Object, i)
-	ports := reach.Ports
-	if !reach.Known() {
-		ports = []effective.Port{{InCluster: p.Mesh.Settings().InCluster(p.Mesh.Rule(p.Object).Host)}}
-	}
-	out := []any{}
-	for _, port := range ports {
-		if losses := levels.LostInSubset([]effective.Port{port}); len(losses) > 0 {
-			r := lossesRecord(p, losses, at)
-			r["port"] = port.Number
-			out = append(out, r)
-		}
-	}
-	return out, nil
-}
-
 // lossesRecord describes what one level takes away; into is that level. The values come sorted by what can be done about them,
 // since a policy that sorts them itself costs ten times as much.
 func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) record {
@@ -466,24 +436,6 @@ func evalCleartextRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
 	out := []any{}
 	for _, r := range p.Mesh.CleartextRoutes(host, port) {
 		out = append(out, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name, "path": pathRecord(r.Path)})
-	}
-	return out, nil
-}
-
-func evalOrigination(p *lint.Pass, args []*ast.Term) (any, error) {
-	host, port, err := hostAndPort(args)
-	if err != nil {
-		return nil, err
-	}
-	out := []any{}
-	for _, r := range p.Mesh.RulesReaching(host) {
-		policy := effective.LevelsOf(p.Mesh, r.Object, -1).For(port, effective.Without{})
-		tls := policy.Block("tls")
-		if mode := tls.Value.Get("mode").Str(); tls.Object != nil && (mode == "SIMPLE" || mode == "MUTUAL") {
-			out = append(out, record{
-				"namespace": r.Object.Namespace, "name": r.Object.Name, "host": string(r.Host), "mode": mode, "path": pathRecord(tls.Path),
-			})
-		}
 	}
 	return out, nil
 }

@@ -38,6 +38,8 @@ type Subject struct {
 	Objects []object.Key
 	Hosts   []string
 	Ports   []uint32
+	// Blocks are the blocks of a traffic policy that the finding is about, such as connectionPool; none = not about some of them only.
+	Blocks []string
 }
 
 // Safety says how a fix may be applied.

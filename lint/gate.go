@@ -58,7 +58,8 @@ type Fact string
 const (
 	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
 	PortLosses Fact = "port-losses"
-	// PartialBreakers: one of the traffic policies sets some of the four circuit breakers of a connectionPool and not the others.
+	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
+	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
 	// UnwatchedHost: a host with a list of addresses has no outlier detection because of the object.
 	UnwatchedHost Fact = "unwatched-host"
@@ -72,9 +73,11 @@ const (
 func (f Fact) holds(p *Pass) (bool, error) {
 	switch f {
 	case PortLosses:
-		return effective.LosesAtPort(p.Mesh, p.Object, p.Reach()), nil
+		return len(p.EntryLosses()) > 0, nil
 	case PartialBreakers:
-		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool { return effective.SetsSomeBreakers(p.Object.Lookup(l.Path)) }), nil
+		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
+			return len(pool.Reading) > 0 || !p.Reach().Known()
+		}), nil
 	case UnwatchedHost:
 		return len(p.Unwatched()) > 0, nil
 	case WildcardHost:

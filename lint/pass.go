@@ -125,6 +125,8 @@ func Memo[T any](p *Pass, key any, f func() T) T {
 type (
 	reachMemo     struct{}
 	levelsMemo    struct{}
+	lossesMemo    struct{}
+	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	schemaMemo    struct{}
 )
@@ -146,6 +148,20 @@ func (p *Pass) Levels() []effective.Level {
 			return nil
 		}
 		return effective.LevelsIn(p.Object, p.Reach())
+	})
+}
+
+// EntryLosses are the portLevelSettings entries through which the DestinationRule being judged loses a value.
+func (p *Pass) EntryLosses() []effective.EntryLosses {
+	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
+		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// PartialPools are the connectionPools of the DestinationRule being judged that set some circuit breakers and not the others.
+func (p *Pass) PartialPools() []effective.PartialPool {
+	return Memo(p, poolsMemo{}, func() []effective.PartialPool {
+		return effective.PartialPools(p.Mesh, p.Object, p.Levels())
 	})
 }
 

@@ -40,7 +40,7 @@ func dropSuperseded(findings []Finding) []Finding {
 			for _, k := range keys {
 				for _, j := range by[k] {
 					weak := &findings[j]
-					if weak.Rule.ID != s.Rule || j == i {
+					if weak.Rule.ID != s.Rule || j == i || !meet(strong.Subject.Blocks, weak.Subject.Blocks) {
 						continue
 					}
 					switch s.Scope {
@@ -100,4 +100,9 @@ func policyBlock(p object.Path) object.Path {
 		}
 	}
 	return p
+}
+
+// meet says whether two findings concern a common block; one that names none concerns all.
+func meet(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(block string) bool { return slices.Contains(b, block) })
 }

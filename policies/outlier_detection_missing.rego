@@ -50,37 +50,13 @@ package meshvet.outlier_detection_missing
 import data.meshvet.lib.result
 import rego.v1
 
-unwatched := mesh.unwatched()
-
-single(u) if {
-	every p in u.ports {
-		p.endpoints == null
-	}
-}
-
 # A name may have one address only; of listed endpoints there are at least two.
-use(u) := "; no use if the name has a single address" if single(u)
-
-use(u) := "" if not single(u)
-
-measured(u) := sprintf("measured on Istio 1.30.0 with two addresses, one dead: 15 of 29 attempts failed without it, 6 of 2,905 with it%s", [use(u)])
-
-family(ports) := "L4" if {
-	every p in ports {
-		p.family == "L4"
-	}
+measured := {
+	true: " (measured on Istio 1.30.0 with two addresses, one dead: 15 of 29 attempts failed without it, 6 of 2,905 with it; no use if the name has a single address)",
+	false: " (measured on Istio 1.30.0 with two addresses, one dead: 15 of 29 attempts failed without it, 6 of 2,905 with it)",
 }
 
-family(ports) := "L7" if {
-	every p in ports {
-		p.family != "L4"
-	}
-}
-
-family(ports) := "both" if {
-	"L4" in {p.family | some p in ports}
-	count({p.family | some p in ports} - {"L4"}) > 0
-}
+stays(cluster) := concat("", ["Envoy leaves an address that fails in the list of its ", cluster, " cluster and keeps giving it its share of the connections"])
 
 # At L4 the only failures are failures to connect, so counting responses would be dead weight there.
 connect_failures := {
@@ -88,123 +64,60 @@ connect_failures := {
 	"maxEjectionPercent": 50, "minHealthPercent": 0,
 }
 
-responses := {"consecutive5xxErrors": 5, "consecutiveGatewayErrors": 3}
-
-block(ports) := connect_failures if family(ports) == "L4"
-
-block(ports) := object.union(connect_failures, responses) if family(ports) != "L4"
-
-where(u) := "" if u.client == u.target.namespace
-
-where(u) := "" if {
-	u.target.namespace == ""
-	u.client == "default"
+all_failures := {
+	"splitExternalLocalOriginErrors": true, "consecutiveLocalOriginFailures": 3, "interval": "5s", "baseEjectionTime": "30s",
+	"maxEjectionPercent": 50, "minHealthPercent": 0, "consecutive5xxErrors": 5, "consecutiveGatewayErrors": 3,
 }
 
-where(u) := sprintf(" for clients in namespace %s", [u.client]) if {
-	u.client != u.target.namespace
-	not at_home(u)
-}
-
-at_home(u) if {
-	u.target.namespace == ""
-	u.client == "default"
-}
-
-list_of(u) := sprintf("list of %s addresses", [u.ports[0].cluster])
+block := {"L4": connect_failures, "L7": all_failures, "both": all_failures}
 
 doubt := "" if mesh.complete("DestinationRule")
 
 doubt := "; this is judged from the objects given, and a DestinationRule elsewhere may cover the host" if not mesh.complete("DestinationRule")
 
-stays(u) := sprintf("Envoy leaves an address that fails in its %s and keeps giving it its share of the connections", [list_of(u)])
-
-numbers(ports) := [n | some n in {p.number | some p in ports}]
-
-named_ports(ports) := sprintf("port %d", [numbers(ports)[0]]) if count(numbers(ports)) == 1
-
-named_ports(ports) := sprintf("ports %s", [concat(", ", [format_int(n, 10) | some n in numbers(ports)])]) if count(numbers(ports)) > 1
-
 # Names of Kubernetes objects cannot hold a star or what else a host may be misspelt with.
 object_name(host) := trim(regex.replace(replace(lower(host), "*", "any"), `[^a-z0-9.-]+`, "-"), "-.")
 
-metadata(u) := {"name": object_name(u.host)} if u.target.namespace == ""
+metadata(u) := {"name": object_name(u.host)} if u.namespace == ""
 
-metadata(u) := {"name": object_name(u.host), "namespace": u.target.namespace} if u.target.namespace != ""
-
-manifest(u) := {
-	"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": metadata(u),
-	"spec": {"host": u.host, "trafficPolicy": object.union(pool(u), {"outlierDetection": block(u.ports)})},
-}
+metadata(u) := {"name": object_name(u.host), "namespace": u.namespace} if u.namespace != ""
 
 # A pool of the rule's own would take the place of the mesh's default pool.
-pool(u) := {} if u.ports[0].pool_from_mesh
+traffic_policy(u) := {"outlierDetection": block[u.family]} if u.pool_from_mesh
 
-pool(u) := {"connectionPool": {"tcp": {"connectTimeout": "1s"}}} if not u.ports[0].pool_from_mesh
-
-host_index(u) := i if {
-	some i, h in input.object.spec.hosts
-	h == u.host
-}
+traffic_policy(u) := {"connectionPool": {"tcp": {"connectTimeout": "1s"}}, "outlierDetection": block[u.family]} if not u.pool_from_mesh
 
 # No DestinationRule at all: the ServiceEntry is where its author looks.
-findings contains result.with_more(
-	result.at(
-		["spec", "hosts", host_index(u)],
-		sprintf("no DestinationRule gives %s outlier detection%s (%s)", [u.host, where(u), measured(u)]),
-	),
-	{
-		"effect": concat("", [stays(u), doubt]),
-		"fixes": [result.create(sprintf("create a DestinationRule with outlierDetection for %s", [u.host]), manifest(u))],
-		"subject": {"hosts": [u.host], "ports": numbers(u.ports)},
-	},
-) if {
+findings contains {
+	"path": u.at,
+	"message": concat("", ["no DestinationRule gives ", u.host, " outlier detection", u.clients, measured[u.single]]),
+	"effect": concat("", [stays(u.cluster), doubt]),
+	"fixes": [result.create(concat("", ["create a DestinationRule with outlierDetection for ", u.host]), {
+		"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": metadata(u),
+		"spec": {"host": u.host, "trafficPolicy": traffic_policy(u)},
+	})],
+	"subject": u.subject,
+} if {
 	input.object.kind == "ServiceEntry"
-	some u in unwatched
+	some u in mesh.unwatched()
 }
 
-# Under a DestinationRule: one finding for each level that would have to say it.
-levels contains p.at if {
-	input.object.kind == "DestinationRule"
-	some u in unwatched
-	some p in u.ports
-}
-
-at_level(level) := [object.union(u, {"ports": ports}) |
-	some u in unwatched
-	ports := [p | some p in u.ports; p.at == level]
-	count(ports) > 0
+timeout(u) := [{"path": array.concat(u.at, ["connectionPool", "tcp", "connectTimeout"]), "value": "1s"} |
+	u.timeout_unset
+	u.family != "L7"
 ]
 
-ports_at(level) := [p | some u in at_level(level); some p in u.ports]
+verb := {true: " have", false: " has"}
 
-hosts_at(level) := sprintf("%s has", [at_level(level)[0].host]) if count(at_level(level)) == 1
-
-hosts_at(level) := sprintf("%s and %d more have", [at_level(level)[0].host, count(at_level(level)) - 1]) if count(at_level(level)) > 1
-
-needs_timeout(level) if {
-	family(ports_at(level)) != "L7"
-	every p in ports_at(level) {
-		not p.connect_timeout
-		not p.pool_from_mesh
-	}
-}
-
-timeout(level) := [{"path": array.concat(level, ["connectionPool", "tcp", "connectTimeout"]), "value": "1s"}] if needs_timeout(level)
-
-timeout(level) := [] if not needs_timeout(level)
-
-findings contains result.with_more(
-	result.at(
-		array.concat(level, ["outlierDetection"]),
-		sprintf("%s no outlier detection on %s%s (%s)", [hosts_at(level), named_ports(ports_at(level)), where(u), measured(u)]),
-	),
-	{
-		"effect": stays(u),
-		"fixes": [result.set("insert outlierDetection", "unsafe", array.concat(timeout(level), [{"path": array.concat(level, ["outlierDetection"]), "value": block(ports_at(level))}]))],
-		"subject": {"hosts": [x.host | some x in at_level(level)], "ports": numbers(ports_at(level))},
-	},
-) if {
-	some level in levels
-	u := at_level(level)[0]
+# Under a DestinationRule: one finding for each level that would have to say it.
+findings contains {
+	"path": at,
+	"message": concat("", [u.hosts, verb[u.several], " no outlier detection on ", u.on, u.clients, measured[u.single]]),
+	"effect": stays(u.cluster),
+	"fixes": [result.set("insert outlierDetection", "unsafe", array.concat(timeout(u), [{"path": at, "value": block[u.family]}]))],
+	"subject": u.subject,
+} if {
+	input.object.kind == "DestinationRule"
+	some u in mesh.unwatched()
+	at := array.concat(u.at, ["outlierDetection"])
 }

@@ -3,37 +3,38 @@ package meshvet.outlier_detection_missing_test
 import data.meshvet.outlier_detection_missing
 import rego.v1
 
-port(number, family, more) := object.union(
+place(host, more) := object.union(
 	{
-		"number": number, "family": family, "cluster": "STRICT_DNS", "endpoints": null, "at": ["spec", "trafficPolicy"],
-		"connect_timeout": false, "pool_from_mesh": false,
+		"at": ["spec", "hosts", 0], "host": host, "hosts": host, "several": false, "on": "port 443", "clients": "", "cluster": "STRICT_DNS",
+		"family": "L4", "namespace": "shop", "single": true, "timeout_unset": true, "pool_from_mesh": false,
+		"subject": {"hosts": [host], "ports": [443], "blocks": ["outlierDetection"]},
 	},
 	more,
 )
 
-unwatched(host, ports) := {"host": host, "client": "shop", "governed": false, "ports": ports, "target": {"kind": "ServiceEntry", "namespace": "shop", "name": "e"}}
+entry := {"kind": "ServiceEntry"}
 
-entry(host) := {"kind": "ServiceEntry", "spec": {"hosts": [host]}}
+rule := {"kind": "DestinationRule"}
 
 test_absence_of_a_rule_is_judged_from_what_was_given if {
-	found := outlier_detection_missing.findings with input.object as entry("a.example.com")
-		with mesh.unwatched as [unwatched("a.example.com", [port(443, "L4", {})])]
+	found := outlier_detection_missing.findings with input.object as entry
+		with mesh.unwatched as [place("a.example.com", {})]
 		with mesh.complete as false
 	some f in found
 	contains(f.effect, "judged from the objects given")
 }
 
 test_with_every_rule_in_view_there_is_no_doubt if {
-	found := outlier_detection_missing.findings with input.object as entry("a.example.com")
-		with mesh.unwatched as [unwatched("a.example.com", [port(443, "L4", {})])]
+	found := outlier_detection_missing.findings with input.object as entry
+		with mesh.unwatched as [place("a.example.com", {})]
 		with mesh.complete as true
 	some f in found
 	not contains(f.effect, "judged from")
 }
 
 test_the_proposed_rule_counts_responses_only_where_there_are_any if {
-	found := outlier_detection_missing.findings with input.object as entry("*.A_b.example.com")
-		with mesh.unwatched as [unwatched("*.A_b.example.com", [port(443, "L4", {})])]
+	found := outlier_detection_missing.findings with input.object as entry
+		with mesh.unwatched as [place("*.A_b.example.com", {})]
 		with mesh.complete as true
 	some f in found
 	some fix in f.fixes
@@ -46,8 +47,8 @@ test_the_proposed_rule_counts_responses_only_where_there_are_any if {
 }
 
 test_the_pool_of_the_mesh_is_left_in_force if {
-	found := outlier_detection_missing.findings with input.object as entry("a.example.com")
-		with mesh.unwatched as [unwatched("a.example.com", [port(80, "L7", {"pool_from_mesh": true})])]
+	found := outlier_detection_missing.findings with input.object as entry
+		with mesh.unwatched as [place("a.example.com", {"family": "L7", "pool_from_mesh": true})]
 		with mesh.complete as true
 	some f in found
 	some fix in f.fixes
@@ -55,12 +56,20 @@ test_the_pool_of_the_mesh_is_left_in_force if {
 	fix.create.object.spec.trafficPolicy.outlierDetection.consecutive5xxErrors == 5
 }
 
-test_one_finding_for_each_level_of_a_rule if {
-	found := outlier_detection_missing.findings with input.object as {"kind": "DestinationRule", "spec": {}}
-		with mesh.unwatched as [
-			unwatched("a.example.com", [port(443, "L4", {}), port(80, "L7", {"at": ["spec", "trafficPolicy", "portLevelSettings", 0]})]),
-			unwatched("b.example.com", [port(443, "L4", {})]),
-		]
-	{f.subject.ports | some f in found} == {[443], [80]}
-	{f.subject.hosts | some f in found} == {["a.example.com", "b.example.com"], ["a.example.com"]}
+test_a_rule_is_told_at_the_level_that_lacks_it if {
+	found := outlier_detection_missing.findings with input.object as rule
+		with mesh.unwatched as [place("a.example.com", {"at": ["spec", "trafficPolicy"], "hosts": "a.example.com and 1 more", "several": true})]
+	some f in found
+	f.path == ["spec", "trafficPolicy", "outlierDetection"]
+	startswith(f.message, "a.example.com and 1 more have no outlier detection on port 443")
+	some fix in f.fixes
+	[s.path | some s in fix.set] == [["spec", "trafficPolicy", "connectionPool", "tcp", "connectTimeout"], ["spec", "trafficPolicy", "outlierDetection"]]
+}
+
+test_a_timeout_that_is_set_is_left_alone if {
+	found := outlier_detection_missing.findings with input.object as rule
+		with mesh.unwatched as [place("a.example.com", {"at": ["spec", "trafficPolicy"], "timeout_unset": false})]
+	some f in found
+	some fix in f.fixes
+	count(fix.set) == 1
 }

@@ -41,51 +41,34 @@ package meshvet.port_level_resets
 import data.meshvet.lib.result
 import rego.v1
 
-# told says of each value what becomes of it.
-told(losses) := concat("; ", [sprintf("%s %s (line %d) becomes %s", [f.field, f.from, f.line, f.to]) | some f in losses.fields])
+severity := {true: "error", false: "warning"}
 
-severity(losses) := "error" if losses.grave
+# What the mesh sets for all hosts would fill in, but the mesh configuration is not in view.
+unless := {true: " (unless meshConfig.defaultTrafficPolicy, which is not in view, sets it)", false: ""}
 
-severity(losses) := "warning" if not losses.grave
-
-copies(losses) := [result.set("restate the lost values in the entry", safety(losses), losses.restate) | count(losses.restate) > 0]
+stuck(losses) := [sprintf("; a port entry cannot restate %s", [losses.unstatable]) | losses.unstatable != ""]
 
 # A block of the entry's own drops the mesh's block, with values that the rule's author never named.
-safety(losses) := "unsafe" if losses.over_mesh
+safety := {true: "unsafe", false: "safe"}
 
-safety(losses) := "safe" if not losses.over_mesh
+copies(losses) := [result.set("restate the lost values in the entry", safety[losses.over_mesh], losses.restate) | count(losses.restate) > 0]
 
 # The whole cure comes first; what of it is safe can be had by itself.
 tls_copies(losses) := [result.set("restate the lost values in the entry, tls among them", "unsafe", array.concat(losses.restate, losses.restate_tls)) |
 	count(losses.restate_tls) > 0
 ]
 
-# What the mesh sets for all hosts would fill in, but the mesh configuration is not in view.
-unless(losses) := " (unless meshConfig.defaultTrafficPolicy, which is not in view, sets it)" if losses.no_mesh_config
-
-unless(losses) := "" if not losses.no_mesh_config
-
-note(losses) := "" if count(losses.unstatable) == 0
-
-note(losses) := sprintf("; a port entry cannot restate %s", [concat(" and ", losses.unstatable)]) if count(losses.unstatable) > 0
-
-findings contains result.with_more(
-	result.at(
-		["spec", "trafficPolicy", "portLevelSettings", i],
-		sprintf("the entry for port %v discards values of the destination level: %s", [entry.port.number, told(losses)]),
-	),
-	{
-		"severity": severity(losses),
-		"effect": sprintf(
-			"Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for %s%s%s",
-			[concat(", ", [f.envoy | some f in losses.fields]), unless(losses), note(losses)],
-		),
-		"related": [result.also(f.path, sprintf("%s is set here", [f.field])) | some f in losses.fields],
-		"fixes": array.concat(tls_copies(losses), copies(losses)),
-		"subject": {"hosts": losses.hosts, "ports": [entry.port.number]},
-	},
-) if {
-	some i, entry in input.object.spec.trafficPolicy.portLevelSettings
-	losses := mesh.port_losses(i)
-	count(losses.fields) > 0
+findings contains {
+	"path": losses.path,
+	"severity": severity[losses.grave],
+	"message": sprintf("the entry for port %d discards values of the destination level: %s", [losses.port, losses.told]),
+	"effect": concat("", array.concat(
+		["Istio replaces the destination level by the entry for this port, so Envoy's cluster gets the default for ", losses.envoy, unless[losses.no_mesh_config]],
+		stuck(losses),
+	)),
+	"related": losses.related,
+	"fixes": array.concat(tls_copies(losses), copies(losses)),
+	"subject": losses.subject,
+} if {
+	some losses in mesh.port_losses()
 }

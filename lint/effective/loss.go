@@ -35,14 +35,23 @@ func (l Levels) LostAtPort(ports []Port) []Loss {
 	return compare(l.For(n, Without{Entry: true}), l.For(n, Without{}), ports)
 }
 
-// LosesAtPort says whether any portLevelSettings entry of a rule's destination level takes a value away.
-func LosesAtPort(ix *mesh.Index, o *object.Object, reach Reach) bool {
-	for i := range o.Lookup(destinationLevel).Get("portLevelSettings").Items() {
-		if len(LostByEntry(ix, o, reach, i)) > 0 {
-			return true
+// EntryLosses is what one portLevelSettings entry of the destination level takes away.
+type EntryLosses struct {
+	Index  int // of the entry
+	Port   uint32
+	Losses []Loss // at least one
+}
+
+// LossesAtEntries lists the portLevelSettings entries of a rule's destination level through which a value is lost.
+func LossesAtEntries(ix *mesh.Index, o *object.Object, reach Reach) []EntryLosses {
+	var out []EntryLosses
+	for i, entry := range o.Lookup(destinationLevel).Get("portLevelSettings").Items() {
+		if losses := LostByEntry(ix, o, reach, i); len(losses) > 0 {
+			n, _ := PortOfEntry(entry)
+			out = append(out, EntryLosses{i, n, losses})
 		}
 	}
-	return false
+	return out
 }
 
 // LostByEntry is LostAtPort for the i-th entry of a rule taken by itself. An entry without a number, or behind another one for

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -34,15 +33,17 @@ var builtins = []builtin{
 		function(types.A), evalEntry},
 	{"mesh.levels", "mesh.levels(): the traffic policies that the DestinationRule being judged writes, each with the ports that it reaches",
 		function(types.A), evalLevels},
-	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http that the traffic policies of the DestinationRule being judged set, each with the ports on which it has an effect (live), on which it has none (dead), and which of the latter are L4",
+	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
+	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
+		function(types.A), evalPartialPools},
 	{"mesh.reach", "mesh.reach(): the ports and hosts that the DestinationRule being judged takes in",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
-	{"mesh.port_losses", "mesh.port_losses(i): the values of the destination level that portLevelSettings[i] discards, sorted by what can be done about them",
-		function(types.A, types.N), evalPortLosses},
-	{"mesh.unwatched", "mesh.unwatched(): the hosts outside the mesh that have a list of addresses and no outlier detection because of the object being judged",
+	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
+		function(types.A), evalPortLosses},
+	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
@@ -61,7 +62,7 @@ func (b builtin) call(bctx rego.BuiltinContext, args []*ast.Term) (*ast.Term, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
-	value, err := ast.InterfaceToValue(v)
+	value, err := valueFrom(v)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
@@ -207,61 +208,6 @@ func evalLevels(p *lint.Pass, _ []*ast.Term) (any, error) {
 	return out, nil
 }
 
-func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
-	if _, _, err := ruleAndReach(p); err != nil {
-		return nil, err
-	}
-	out := []any{}
-	for _, u := range effective.UsesIn(p.Mesh, p.Object, p.Levels()) {
-		name, isHTTP := strings.CutPrefix(u.Field.Name, "connectionPool.http.")
-		if !isHTTP {
-			continue
-		}
-		live, dead := carrying(u.Live), carrying(u.Dead)
-		l4 := slices.DeleteFunc(slices.Clone(dead), func(port effective.Port) bool { return port.Family != mesh.L4 })
-		out = append(out, record{
-			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "name": name,
-			"path": pathRecord(u.Path), "block": u.Path.Parent().String(), "value": u.Value.Any(), "text": effective.Text(u.Value),
-			"live": groupRecord(live), "dead": groupRecord(dead), "l4": groupRecord(l4),
-		})
-	}
-	return out, nil
-}
-
-// carrying leaves out the ports for which Istio compiles nothing.
-func carrying(ports []effective.Port) []effective.Port {
-	return slices.DeleteFunc(slices.Clone(ports), func(port effective.Port) bool { return port.Family == mesh.NoProxy })
-}
-
-// groupRecord describes several ports as a sentence wants them: how many, in words with and without their hosts, and as the
-// subject of a finding.
-func groupRecord(ports []effective.Port) record {
-	bare, full, hosts, numbers := []string{}, []string{}, []any{}, []any{}
-	for _, port := range ports {
-		protocol := port.Protocol
-		if protocol == "" {
-			protocol = "no protocol"
-		}
-		words := fmt.Sprintf("port %d (%s)", port.Number, protocol)
-		bare, full = append(bare, words), append(full, words+" of "+string(port.Host))
-		if !slices.Contains(hosts, any(string(port.Host))) {
-			hosts = append(hosts, string(port.Host))
-		}
-		if !slices.Contains(numbers, any(port.Number)) {
-			numbers = append(numbers, port.Number)
-		}
-	}
-	return record{"count": len(ports), "bare": firstOf(bare), "places": firstOf(full), "subject": record{"hosts": hosts, "ports": numbers}}
-}
-
-// firstOf lists up to three things, or two and the number of the others.
-func firstOf(things []string) string {
-	if len(things) <= 3 {
-		return strings.Join(things, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(things[:2], ", "), len(things)-2)
-}
-
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 	block, ok := args[0].Value.(ast.String)
 	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
@@ -333,90 +279,6 @@ func indexArg(t *ast.Term) (int, error) {
 		return 0, fmt.Errorf("%s is no index", n)
 	}
 	return i, nil
-}
-
-func evalPortLosses(p *lint.Pass, args []*ast.Term) (any, error) {
-	i, err := indexArg(args[0])
-	if err != nil {
-		return nil, err
-	}
-	_, reach, err := ruleAndReach(p)
-	if err != nil {
-		return nil, err
-	}
-	into := object.Path{"spec", "trafficPolicy", "portLevelSettings", i}
-	return lossesRecord(p, effective.LostByEntry(p.Mesh, p.Object, reach, i), into), nil
-}
-
-// lossesRecord describes what one level takes away; into is that level. The values come sorted by what can be done about them,
-// since a policy that sorts them itself costs ten times as much.
-func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) record {
-	fields, restate, restateTLS, lost, hosts := []any{}, []any{}, []any{}, []any{}, []any{}
-	seen := map[mesh.Host]bool{}
-	grave := false
-	filled := false // whether the mesh configuration could have filled in what is lost
-	overMesh := false
-	whole := map[string]bool{} // blocks that are restated as one
-	for _, l := range losses {
-		overMesh = overMesh || l.OverMesh
-		whole[l.Field.Name] = true
-	}
-	for _, l := range losses {
-		if l.Latent {
-			if l.Field.Name == l.Field.Block() || !whole[l.Field.Block()] {
-				restate = append(restate, record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any()})
-			}
-			continue
-		}
-		fields = append(fields, record{
-			"field": l.Field.Name, "from": l.From, "to": l.To, "path": pathRecord(l.At), "line": l.On.Locate(l.At).Range.Start.Line, "envoy": l.Field.Envoy,
-		})
-		filled = filled || l.Field.Block() == "connectionPool" || l.Field.Block() == "outlierDetection"
-		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value.Any()}
-		switch {
-		case !l.Field.Restatable():
-			lost = append(lost, l.Field.Block())
-			grave = true
-		case l.Field.Block() == "tls":
-			if l.Ports[0].Known() { // whether an unknown host should get TLS is not for us to say
-				restateTLS = append(restateTLS, write)
-			}
-			grave = grave || l.Field.Name == "tls" && l.From != effective.Plaintext
-		case l.Field.Name == l.Field.Block() || !whole[l.Field.Block()]:
-			restate = append(restate, write)
-		}
-		for _, port := range l.Ports {
-			if port.Host != "" && !seen[port.Host] {
-				seen[port.Host] = true
-				hosts = append(hosts, string(port.Host))
-			}
-		}
-	}
-	return record{
-		"fields": fields, "restate": restate, "restate_tls": restateTLS, "unstatable": lost, "hosts": hosts, "grave": grave,
-		"over_mesh": overMesh, "no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
-	}
-}
-
-func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
-	found := p.Unwatched()
-	out := make([]any, 0, len(found))
-	for _, u := range found {
-		ports := make([]any, 0, len(u.Ports))
-		for i, port := range u.Ports {
-			r := portRecord(p.Mesh, port)
-			pool := u.Policies[i].Block("connectionPool")
-			r["at"] = pathRecord(u.At[i])
-			r["connect_timeout"] = pool.Value.At("tcp", "connectTimeout").Set()
-			r["pool_from_mesh"] = u.Policies[i].FromMesh("connectionPool")
-			ports = append(ports, r)
-		}
-		out = append(out, record{
-			"host": string(u.Host), "client": u.Client, "ports": ports, "governed": u.Rule != nil,
-			"target": record{"kind": string(u.Target.Object.Kind), "namespace": u.Target.Object.Namespace, "name": u.Target.Object.Name},
-		})
-	}
-	return out, nil
 }
 
 func hostAndPort(args []*ast.Term) (mesh.Host, uint32, error) {

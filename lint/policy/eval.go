@@ -2,15 +2,16 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/meshvet/meshvet/lint"
-	"github.com/meshvet/meshvet/lint/object"
 )
 
 // passKey carries the pass through an evaluation to the built-ins.
@@ -72,50 +73,6 @@ func (s *set) report(p *lint.Pass, r result) error {
 	return nil
 }
 
-// pathOf turns a path of a policy, whose numbers are json.Number, into a field path.
-func pathOf(elems []any) (object.Path, error) {
-	p := make(object.Path, 0, len(elems))
-	for _, e := range elems {
-		switch e := integers(e).(type) {
-		case string:
-			p = append(p, e)
-		case int64:
-			p = append(p, int(e))
-		default:
-			return nil, fmt.Errorf("path element %v is neither a key nor an index", e)
-		}
-	}
-	return p, nil
-}
-
-// integers turns the numbers of a decoded JSON value into int64 where they are whole, as Kubernetes has them.
-func integers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = integers(v[k])
-		}
-	}
-	return v
-}
-
 // evaluate runs the policies of the set that are active on the object. If the query fails, each is run alone, so that one
 // broken or slow policy does not silence the others.
 func (s *set) evaluate(p *lint.Pass) *outcome {
@@ -147,11 +104,15 @@ func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(p.Context, passKey{}, p), Deadline)
-	defer cancel()
-	rs, err := q.Eval(ctx, rego.EvalParsedInput(s.input(p, names)))
+	// OPA would watch the context from a goroutine of each evaluation; these two cost next to nothing.
+	ctx := context.WithValue(p.Context, passKey{}, p)
+	stop := topdown.NewCancel()
+	deadline := time.AfterFunc(Deadline, stop.Cancel)
+	defer deadline.Stop()
+	defer context.AfterFunc(p.Context, stop.Cancel)()
+	rs, err := q.Eval(ctx, rego.EvalParsedInput(s.input(p, names)), rego.EvalExternalCancel(stop), rego.EvalMetrics(metrics.NoOp()))
 	if err != nil {
-		if ctx.Err() != nil && p.Context.Err() == nil {
+		if stop.Cancelled() && p.Context.Err() == nil {
 			return nil, fmt.Errorf("took longer than %s", Deadline)
 		}
 		return nil, fmt.Errorf("evaluate: %w", err)
@@ -160,20 +121,29 @@ func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
 	if len(rs) == 0 {
 		return out, nil
 	}
-	byPackage, _ := rs[0].Bindings["found"].(map[string]any)
-	for pkg, found := range byPackage {
-		list, _ := found.([]any)
-		results := make([]result, 0, len(list))
-		for _, item := range list {
-			r, err := resultOf(item)
+	byPackage, _ := rs[0].Bindings["found"].(ast.Object)
+	if byPackage == nil {
+		return out, nil
+	}
+	return out, byPackage.Iter(func(key, found *ast.Term) error {
+		pkg, _ := key.Value.(ast.String)
+		var results []result
+		set, ok := found.Value.(ast.Set)
+		if !ok {
+			return fmt.Errorf("findings of %s is no set", pkg)
+		}
+		sorted := set.Sorted()
+		for i := range set.Len() {
+			item := sorted.Elem(i)
+			r, err := resultOf(item.Value)
 			if err != nil {
-				return nil, fmt.Errorf("the findings of %s are not what data.meshvet.lib.result makes: %w", pkg, err)
+				return fmt.Errorf("the findings of %s are not what data.meshvet.lib.result makes: %w", pkg, err)
 			}
 			results = append(results, r)
 		}
-		out[strings.ReplaceAll(pkg, "_", "-")] = results
-	}
-	return out, nil
+		out[strings.ReplaceAll(string(pkg), "_", "-")] = results
+		return nil
+	})
 }
 
 func (s *set) input(p *lint.Pass, names []string) ast.Value {
@@ -185,8 +155,7 @@ func (s *set) input(p *lint.Pass, names []string) ast.Value {
 		if m := s.rules[name]; len(m.Options) > 0 {
 			values := ast.NewObject()
 			for _, o := range m.Options {
-				v, err := ast.InterfaceToValue(p.OptionOf(m.ID, o.Name))
-				if err == nil {
+				if v, err := valueFrom(p.OptionOf(m.ID, o.Name)); err == nil {
 					values.Insert(ast.StringTerm(o.Name), ast.NewTerm(v))
 				}
 			}
@@ -204,31 +173,4 @@ func (s *set) input(p *lint.Pass, names []string) ast.Value {
 		in.Insert(ast.StringTerm("old"), ast.NewTerm(valueOf(p.Old.Root())))
 	}
 	return in
-}
-
-// valueOf builds a Rego value of a manifest without going through maps.
-func valueOf(v object.Value) ast.Value {
-	switch v.Type() {
-	case object.Bool:
-		return ast.Boolean(v.Bool())
-	case object.Int:
-		return ast.Number(json.Number(v.Text()))
-	case object.Float:
-		return ast.Number(json.Number(v.Text()))
-	case object.String:
-		return ast.String(v.Str())
-	case object.List:
-		items := make([]*ast.Term, 0, v.Len())
-		for _, item := range v.Items() {
-			items = append(items, ast.NewTerm(valueOf(item)))
-		}
-		return ast.NewArray(items...)
-	case object.Map:
-		fields := make([][2]*ast.Term, 0, v.Len())
-		for k, f := range v.Fields() {
-			fields = append(fields, [2]*ast.Term{ast.StringTerm(k), ast.NewTerm(valueOf(f))})
-		}
-		return ast.NewObject(fields...)
-	}
-	return ast.Null{}
 }

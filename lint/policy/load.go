@@ -148,6 +148,7 @@ func (s *set) prepare() (rego.PreparedEvalQuery, error) {
 		rego.Query("found = data.meshvet_main.results"),
 		rego.Compiler(c),
 		rego.StrictBuiltinErrors(true),
+		rego.GenerateJSON(func(t *ast.Term, _ *rego.EvalContext) (any, error) { return t.Value, nil }),
 	}
 	for _, b := range builtins {
 		opts = append(opts, rego.FunctionDyn(&rego.Function{Name: b.name, Decl: b.decl, Memoize: true}, b.call))

@@ -2,8 +2,9 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
@@ -46,123 +47,231 @@ func (r *reading) fail(format string, args ...any) {
 }
 
 // fields hands each field of a mapping to its reader; a field without one is a mistake.
-func (r *reading) fields(what string, v any, readers map[string]func(any)) {
-	m, ok := v.(map[string]any)
+func (r *reading) fields(what string, v ast.Value, read func(key string, v ast.Value) (known bool)) {
+	m, ok := v.(ast.Object)
 	if !ok {
-		r.fail("%s is %T, not an object", what, v)
+		r.fail("%s is %s, not an object", what, ast.ValueName(v))
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if read, known := readers[key]; known {
-			read(m[key])
-		} else {
-			r.fail("%s has an unknown key %q", what, key)
+	m.Foreach(func(k, f *ast.Term) {
+		key, _ := k.Value.(ast.String)
+		if !read(string(key), f.Value) {
+			r.fail("%s has an unknown key %s", what, k)
 		}
-	}
+	})
 }
 
-func (r *reading) text(into *string) func(any) {
-	return func(v any) {
-		s, ok := v.(string)
+func (r *reading) text(v ast.Value) string {
+	s, ok := v.(ast.String)
+	if !ok {
+		r.fail("%s is no string", v)
+	}
+	return string(s)
+}
+
+// path reads a field path: strings and whole numbers.
+func (r *reading) path(v ast.Value) object.Path {
+	p := object.Path{}
+	r.items(v, func(e ast.Value) {
+		switch e := e.(type) {
+		case ast.String:
+			p = append(p, string(e))
+		case ast.Number:
+			n, ok := e.Int()
+			if !ok {
+				r.fail("path element %s is no index", e)
+			}
+			p = append(p, n)
+		default:
+			r.fail("path element %s is neither a key nor an index", e)
+		}
+	})
+	return p
+}
+
+func (r *reading) items(v ast.Value, read func(ast.Value)) {
+	list, ok := v.(*ast.Array)
+	if !ok {
+		r.fail("%s is no array", v)
+		return
+	}
+	list.Foreach(func(item *ast.Term) { read(item.Value) })
+}
+
+func (r *reading) texts(v ast.Value) []string {
+	var out []string
+	r.items(v, func(v ast.Value) { out = append(out, r.text(v)) })
+	return out
+}
+
+// plain reads a value of a manifest, with whole numbers as int64, as Kubernetes has them.
+func (r *reading) plain(v ast.Value) any {
+	switch v := v.(type) {
+	case ast.Null:
+		return nil
+	case ast.Boolean:
+		return bool(v)
+	case ast.String:
+		return string(v)
+	case ast.Number:
+		if n, ok := v.Int64(); ok {
+			return n
+		}
+		f, ok := v.Float64()
 		if !ok {
-			r.fail("%v is no string", v)
+			r.fail("%s is no number that a manifest can hold", v)
 		}
-		*into = s
+		return f
+	case *ast.Array:
+		out := []any{}
+		r.items(v, func(v ast.Value) { out = append(out, r.plain(v)) })
+		return out
+	case ast.Object:
+		out := map[string]any{}
+		r.fields("a value", v, func(key string, v ast.Value) bool {
+			out[key] = r.plain(v)
+			return true
+		})
+		return out
 	}
+	r.fail("%s cannot stand in a manifest", v)
+	return nil
 }
 
-func (r *reading) path(into *object.Path) func(any) {
-	return func(v any) {
-		elems, ok := v.([]any)
-		if !ok {
-			r.fail("path %v is no array", v)
-			return
-		}
-		p, err := pathOf(elems)
-		if err != nil {
-			r.fail("%s", err)
-		}
-		*into = p
-	}
-}
-
-func (r *reading) items(read func(any)) func(any) {
-	return func(v any) {
-		list, ok := v.([]any)
-		if !ok {
-			r.fail("%v is no array", v)
-		}
-		for _, item := range list {
-			read(item)
-		}
-	}
-}
-
-func resultOf(v any) (result, error) {
+func resultOf(v ast.Value) (result, error) {
 	var r reading
 	var out result
-	r.fields("a finding", v, map[string]func(any){
-		"path":     r.path(&out.path),
-		"message":  r.text(&out.message),
-		"effect":   r.text(&out.effect),
-		"severity": r.text(&out.severity),
-		"skip":     r.text(&out.skip),
-		"key":      func(v any) { out.key = v == true },
-		"related":  r.items(func(v any) { out.related = append(out.related, r.relation(v)) }),
-		"fixes":    r.items(func(v any) { out.fixes = append(out.fixes, r.fix(v)) }),
-		"subject": func(v any) {
-			r.fields("subject", v, map[string]func(any){
-				"hosts": r.items(func(v any) {
-					var host string
-					r.text(&host)(v)
-					out.subject.Hosts = append(out.subject.Hosts, host)
-				}),
-				"ports": r.items(func(v any) {
-					n, ok := integers(v).(int64)
-					if !ok {
-						r.fail("port %v is no number", v)
-					}
-					out.subject.Ports = append(out.subject.Ports, uint32(n))
-				}),
-			})
-		},
+	r.fields("a finding", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "path":
+			out.path = r.path(v)
+		case "message":
+			out.message = r.text(v)
+		case "effect":
+			out.effect = r.text(v)
+		case "severity":
+			out.severity = r.text(v)
+		case "skip":
+			out.skip = r.text(v)
+		case "key":
+			out.key = v == ast.Value(ast.Boolean(true))
+		case "related":
+			r.items(v, func(v ast.Value) { out.related = append(out.related, r.relation(v)) })
+		case "fixes":
+			r.items(v, func(v ast.Value) { out.fixes = append(out.fixes, r.fix(v)) })
+		case "subject":
+			out.subject = r.subject(v)
+		default:
+			return false
+		}
+		return true
 	})
 	return out, r.err
 }
 
-func (r *reading) relation(v any) relation {
-	var out relation
-	var kind string
-	r.fields("a related place", v, map[string]func(any){
-		"kind": r.text(&kind), "namespace": r.text(&out.key.Namespace), "name": r.text(&out.key.Name), "path": r.path(&out.path), "message": r.text(&out.message),
+func (r *reading) subject(v ast.Value) lint.Subject {
+	var out lint.Subject
+	r.fields("subject", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "hosts":
+			out.Hosts = r.texts(v)
+		case "blocks":
+			out.Blocks = r.texts(v)
+		case "ports":
+			r.items(v, func(v ast.Value) {
+				n, ok := v.(ast.Number)
+				i, whole := n.Int64()
+				if !ok || !whole {
+					r.fail("port %s is no number", v)
+				}
+				out.Ports = append(out.Ports, uint32(i))
+			})
+		default:
+			return false
+		}
+		return true
 	})
-	out.key.Kind = object.Kind(kind)
 	return out
 }
 
-func (r *reading) fix(v any) fix {
-	var out fix
-	var safety string
-	r.fields("a fix", v, map[string]func(any){
-		"title":  r.text(&out.title),
-		"safety": r.text(&safety),
-		"ops": r.items(func(v any) {
-			var op lint.Op
-			var kind string
-			r.fields("an operation", v, map[string]func(any){"op": r.text(&kind), "path": r.path(&op.Path), "value": func(v any) { op.Value = integers(v) }})
-			op.Kind = lint.OpKind(kind)
-			out.ops = append(out.ops, op)
-		}),
-		"set": r.items(func(v any) {
-			var s lint.Setting
-			r.fields("a setting", v, map[string]func(any){"path": r.path(&s.Path), "value": func(v any) { s.Value = integers(v) }})
-			out.set = append(out.set, s)
-		}),
-		"create": func(v any) {
-			r.fields("create", v, map[string]func(any){"object": func(v any) { out.create, _ = integers(v).(map[string]any) }})
-		},
+func (r *reading) relation(v ast.Value) relation {
+	var out relation
+	r.fields("a related place", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "kind":
+			out.key.Kind = object.Kind(r.text(v))
+		case "namespace":
+			out.key.Namespace = r.text(v)
+		case "name":
+			out.key.Name = r.text(v)
+		case "path":
+			out.path = r.path(v)
+		case "message":
+			out.message = r.text(v)
+		default:
+			return false
+		}
+		return true
 	})
-	out.safety = lint.Safety(safety)
+	return out
+}
+
+func (r *reading) fix(v ast.Value) fix {
+	var out fix
+	r.fields("a fix", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "title":
+			out.title = r.text(v)
+		case "safety":
+			out.safety = lint.Safety(r.text(v))
+		case "ops":
+			r.items(v, func(v ast.Value) { out.ops = append(out.ops, r.op(v)) })
+		case "set":
+			r.items(v, func(v ast.Value) { out.set = append(out.set, r.setting(v)) })
+		case "create":
+			r.fields("create", v, func(key string, v ast.Value) bool {
+				out.create, _ = r.plain(v).(map[string]any)
+				return key == "object"
+			})
+		default:
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+func (r *reading) op(v ast.Value) lint.Op {
+	var out lint.Op
+	r.fields("an operation", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "op":
+			out.Kind = lint.OpKind(r.text(v))
+		case "path":
+			out.Path = r.path(v)
+		case "value":
+			out.Value = r.plain(v)
+		default:
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+func (r *reading) setting(v ast.Value) lint.Setting {
+	var out lint.Setting
+	r.fields("a setting", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "path":
+			out.Path = r.path(v)
+		case "value":
+			out.Value = r.plain(v)
+		default:
+			return false
+		}
+		return true
+	})
 	return out
 }
 

@@ -1,6 +1,8 @@
 # METADATA
 # title: Results of policies
-# description: What a policy puts into its set of findings.
+# description: |-
+#   What a policy puts into its set of findings. A finding is an object with path and message; at() and with_more() make one, and
+#   a policy that judges thousands of objects writes the object out, which costs less.
 package meshvet.lib.result
 
 import rego.v1
@@ -15,7 +17,8 @@ at(path, message) := {"path": path, "message": message}
 # description: |-
 #   A finding with more to it. Known keys: effect (what Envoy will do), severity (overrides the policy's own), key (true: point
 #   at the field's name, not its value), related (list of also()), fixes (list of fix() and create()), subject ({"hosts": [],
-#   "ports": []}: what the finding is about, by which one finding supersedes another).
+#   "ports": [], "blocks": []}: what the finding is about, by which one finding supersedes another; blocks are those of a traffic
+#   policy).
 with_more(finding, more) := object.union(finding, more)
 
 # METADATA

@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
+	if _, _, err := ruleAndReach(p); err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, e := range p.EntryLosses() {
+		into := object.Path{"spec", "trafficPolicy", "portLevelSettings", e.Index}
+		r := lossesRecord(p, e.Losses, into)
+		r["path"], r["port"] = pathRecord(into), e.Port
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// lossesRecord describes in words what one level takes away, and how to write it back into that level. The values come sorted by
+// what can be done about them, since a policy that sorts them itself costs ten times as much.
+func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) record {
+	var told, envoy, unstatable, blocks []string
+	var ports []effective.Port
+	related, restate, restateTLS := []any{}, []any{}, []any{}
+	grave, overMesh := false, false
+	filled := false            // whether the mesh configuration could have filled in what is lost
+	whole := map[string]bool{} // blocks that are restated as one
+	for _, l := range losses {
+		overMesh = overMesh || l.OverMesh
+		whole[l.Field.Name] = true
+	}
+	for _, l := range losses {
+		block := l.Field.Block()
+		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value}
+		asOne := l.Field.Name == block || !whole[block]
+		if l.Latent {
+			if asOne {
+				restate = append(restate, write)
+			}
+			continue
+		}
+		told = append(told, fmt.Sprintf("%s %s (line %d) becomes %s", l.Field.Name, l.From, l.On.Locate(l.At).Range.Start.Line, l.To))
+		envoy = append(envoy, l.Field.Envoy)
+		related = append(related, record{"path": pathRecord(l.At), "message": l.Field.Name + " is set here"})
+		blocks = append(blocks, block)
+		filled = filled || block == "connectionPool" || block == "outlierDetection"
+		switch {
+		case !l.Field.Restatable():
+			unstatable = append(unstatable, block)
+			grave = true
+		case block == "tls":
+			if l.Ports[0].Known() { // whether an unknown host should get TLS is not for us to say
+				restateTLS = append(restateTLS, write)
+			}
+			grave = grave || l.Field.Name == "tls" && l.From != effective.Plaintext
+		case asOne:
+			restate = append(restate, write)
+		}
+		ports = append(ports, l.Ports...)
+	}
+	subject := subjectOf(ports)
+	subject["blocks"] = blocks
+	return record{
+		"told": strings.Join(told, "; "), "envoy": strings.Join(envoy, ", "), "related": related, "restate": restate, "restate_tls": restateTLS,
+		"unstatable": enumerate(unstatable), "subject": subject, "grave": grave, "over_mesh": overMesh,
+		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
+	}
+}

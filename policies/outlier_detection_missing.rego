@@ -98,8 +98,8 @@ findings contains {
 	})],
 	"subject": u.subject,
 } if {
-	input.object.kind == "ServiceEntry"
 	some u in mesh.unwatched()
+	u.on_entry
 }
 
 timeout(u) := [{"path": array.concat(u.at, ["connectionPool", "tcp", "connectTimeout"]), "value": "1s"} |
@@ -117,7 +117,7 @@ findings contains {
 	"fixes": [result.set("insert outlierDetection", "unsafe", array.concat(timeout(u), [{"path": at, "value": block[u.family]}]))],
 	"subject": u.subject,
 } if {
-	input.object.kind == "DestinationRule"
 	some u in mesh.unwatched()
+	not u.on_entry
 	at := array.concat(u.at, ["outlierDetection"])
 }

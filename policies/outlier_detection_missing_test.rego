@@ -5,36 +5,29 @@ import rego.v1
 
 place(host, more) := object.union(
 	{
-		"at": ["spec", "hosts", 0], "host": host, "hosts": host, "several": false, "on": "port 443", "clients": "", "cluster": "STRICT_DNS",
+		"on_entry": true, "at": ["spec", "hosts", 0], "host": host, "hosts": host, "several": false, "on": "port 443", "clients": "", "cluster": "STRICT_DNS",
 		"family": "L4", "namespace": "shop", "single": true, "timeout_unset": true, "pool_from_mesh": false,
 		"subject": {"hosts": [host], "ports": [443], "blocks": ["outlierDetection"]},
 	},
 	more,
 )
 
-entry := {"kind": "ServiceEntry"}
-
-rule := {"kind": "DestinationRule"}
-
 test_absence_of_a_rule_is_judged_from_what_was_given if {
-	found := outlier_detection_missing.findings with input.object as entry
-		with mesh.unwatched as [place("a.example.com", {})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {})]
 		with mesh.complete as false
 	some f in found
 	contains(f.effect, "judged from the objects given")
 }
 
 test_with_every_rule_in_view_there_is_no_doubt if {
-	found := outlier_detection_missing.findings with input.object as entry
-		with mesh.unwatched as [place("a.example.com", {})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {})]
 		with mesh.complete as true
 	some f in found
 	not contains(f.effect, "judged from")
 }
 
 test_the_proposed_rule_counts_responses_only_where_there_are_any if {
-	found := outlier_detection_missing.findings with input.object as entry
-		with mesh.unwatched as [place("*.A_b.example.com", {})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("*.A_b.example.com", {})]
 		with mesh.complete as true
 	some f in found
 	some fix in f.fixes
@@ -47,8 +40,7 @@ test_the_proposed_rule_counts_responses_only_where_there_are_any if {
 }
 
 test_the_pool_of_the_mesh_is_left_in_force if {
-	found := outlier_detection_missing.findings with input.object as entry
-		with mesh.unwatched as [place("a.example.com", {"family": "L7", "pool_from_mesh": true})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"family": "L7", "pool_from_mesh": true})]
 		with mesh.complete as true
 	some f in found
 	some fix in f.fixes
@@ -57,8 +49,7 @@ test_the_pool_of_the_mesh_is_left_in_force if {
 }
 
 test_a_rule_is_told_at_the_level_that_lacks_it if {
-	found := outlier_detection_missing.findings with input.object as rule
-		with mesh.unwatched as [place("a.example.com", {"at": ["spec", "trafficPolicy"], "hosts": "a.example.com and 1 more", "several": true})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"on_entry": false, "at": ["spec", "trafficPolicy"], "hosts": "a.example.com and 1 more", "several": true})]
 	some f in found
 	f.path == ["spec", "trafficPolicy", "outlierDetection"]
 	startswith(f.message, "a.example.com and 1 more have no outlier detection on port 443")
@@ -67,8 +58,7 @@ test_a_rule_is_told_at_the_level_that_lacks_it if {
 }
 
 test_a_timeout_that_is_set_is_left_alone if {
-	found := outlier_detection_missing.findings with input.object as rule
-		with mesh.unwatched as [place("a.example.com", {"at": ["spec", "trafficPolicy"], "timeout_unset": false})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"on_entry": false, "at": ["spec", "trafficPolicy"], "timeout_unset": false})]
 	some f in found
 	some fix in f.fixes
 	count(fix.set) == 1

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,12 +164,15 @@ func (s *set) input(p *lint.Pass, names []string) ast.Value {
 		}
 	}
 	in := ast.NewObject(
-		ast.Item(ast.StringTerm("object"), ast.NewTerm(valueOf(p.Object.Root()))),
 		ast.Item(ast.StringTerm("operation"), ast.StringTerm(p.Operation)),
 		ast.Item(ast.StringTerm("options"), ast.NewTerm(ast.NewObject())),
 		ast.Item(ast.StringTerm("rules"), ast.ArrayTerm(rules...)),
 		ast.Item(ast.StringTerm("options_of"), ast.NewTerm(options)),
 	)
+	if !s.libReads && !slices.ContainsFunc(names, func(name string) bool { return s.reads[name] }) {
+		return in
+	}
+	in.Insert(ast.StringTerm("object"), ast.NewTerm(valueOf(p.Object.Root())))
 	if p.Old != nil {
 		in.Insert(ast.StringTerm("old"), ast.NewTerm(valueOf(p.Old.Root())))
 	}

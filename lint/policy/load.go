@@ -28,7 +28,11 @@ const maxPolicyBytes = 1 << 20
 type set struct {
 	modules map[string]*ast.Module
 	rules   map[string]*lint.Meta
-	compile func() (rego.PreparedEvalQuery, error)
+	// reads holds the rules that refer to the input, and do not live on what built-ins say of it; libReads says that what is shared
+	// does. The manifest is made a Rego value only for these.
+	reads    map[string]bool
+	libReads bool
+	compile  func() (rego.PreparedEvalQuery, error)
 }
 
 // Load reads the policies of a file system: each *.rego file at the top is a rule, those below lib/ are shared by them, and
@@ -56,7 +60,7 @@ func sortedNames[V any](m map[string]V) []string {
 }
 
 func load(fsys fs.FS, tests bool) (*set, error) {
-	s := &set{modules: map[string]*ast.Module{}, rules: map[string]*lint.Meta{}}
+	s := &set{modules: map[string]*ast.Module{}, rules: map[string]*lint.Meta{}, reads: map[string]bool{}}
 	var faults []error
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -93,7 +97,11 @@ func (s *set) add(fsys fs.FS, name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	s.modules[name] = module
-	if strings.HasPrefix(name, "lib/") || strings.HasSuffix(name, "_test.rego") {
+	if strings.HasSuffix(name, "_test.rego") {
+		return nil
+	}
+	if strings.HasPrefix(name, "lib/") {
+		s.libReads = s.libReads || readsInput(module)
 		return nil
 	}
 	meta, err := metaOf(module, name)
@@ -102,7 +110,18 @@ func (s *set) add(fsys fs.FS, name string) error {
 	}
 	meta.Source = "policies/" + name
 	s.rules[meta.Name] = &meta
+	s.reads[meta.Name] = readsInput(module)
 	return nil
+}
+
+// readsInput says whether a module refers to the input.
+func readsInput(m *ast.Module) bool {
+	found := false
+	ast.WalkVars(m, func(v ast.Var) bool {
+		found = found || v.Equal(ast.InputRootDocument.Value)
+		return found
+	})
+	return found
 }
 
 // mainModule evaluates the policies that input.rules names. It is no part of package meshvet, so that no policy can see it.

@@ -65,7 +65,7 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 	subject["blocks"] = []string{"outlierDetection"}
 	target := u.first.Target.Object
 	r := record{
-		"at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts), "several": len(u.hosts) > 1,
+		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts), "several": len(u.hosts) > 1,
 		"on": portNumbers(u.ports), "clients": "", "cluster": string(u.ports[0].Cluster), "family": familyOf(u.ports),
 		"namespace": target.Namespace, "subject": subject,
 		"single": true, "timeout_unset": true, "pool_from_mesh": u.policies[0].FromMesh("connectionPool"),

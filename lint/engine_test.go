@@ -184,6 +184,32 @@ func TestSupersession(t *testing.T) {
 	}
 }
 
+func TestPortScopeKeepsToBlocks(t *testing.T) {
+	about := func(blocks ...string) lint.Extra {
+		return lint.About(lint.Subject{Hosts: []string{"api.example.com"}, Ports: []uint32{443}, Blocks: blocks})
+	}
+	for _, c := range []struct {
+		name         string
+		strong, weak lint.Extra
+		drop         bool
+	}{
+		{"a common block", about("tls", "connectionPool"), about("connectionPool"), true},
+		{"none in common", about("connectionPool"), about("outlierDetection"), false},
+		{"the weak one concerns all", about("connectionPool"), about(), true},
+		{"the strong one concerns all", about(), about("outlierDetection"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			strong := simple("DR202", object.DestinationRule, finds(object.Path{"spec", "trafficPolicy"}, "strong", c.strong))
+			strong.Supersedes = []lint.Supersede{{Rule: "DR204", Scope: lint.ScopePort}}
+			weak := simple("DR204", object.DestinationRule, finds(object.Path{"spec"}, "weak", c.weak))
+			got := len(run(t, nil, []lint.Rule{strong, weak}, load(t, "a.yaml", rule)).Findings)
+			if want := map[bool]int{true: 1, false: 2}[c.drop]; got != want {
+				t.Errorf("%d findings, want %d", got, want)
+			}
+		})
+	}
+}
+
 func TestYieldingRule(t *testing.T) {
 	at := object.Path{"spec", "host"}
 	weak := simple("MV902", object.DestinationRule, finds(at, "refused"))

@@ -6,7 +6,7 @@ import rego.v1
 place(host, more) := object.union(
 	{
 		"on_entry": true, "at": ["spec", "hosts", 0], "host": host, "hosts": host, "several": false, "on": "port 443", "clients": "", "cluster": "STRICT_DNS",
-		"family": "L4", "namespace": "shop", "single": true, "timeout_unset": true, "pool_from_mesh": false,
+		"family": "L4", "namespace": "shop", "single": true, "levels": [], "pool_from_mesh": false,
 		"subject": {"hosts": [host], "ports": [443], "blocks": ["outlierDetection"]},
 	},
 	more,
@@ -48,17 +48,28 @@ test_the_pool_of_the_mesh_is_left_in_force if {
 	fix.create.object.spec.trafficPolicy.outlierDetection.consecutive5xxErrors == 5
 }
 
-test_a_rule_is_told_at_the_level_that_lacks_it if {
-	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"on_entry": false, "at": ["spec", "trafficPolicy"], "hosts": "a.example.com and 1 more", "several": true})]
+level(more) := object.union({"at": ["spec", "trafficPolicy"], "family": "L4", "timeout_unset": true}, more)
+
+test_a_rule_is_told_once_and_cured_at_every_level if {
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {
+		"on_entry": false, "at": ["spec", "trafficPolicy"], "hosts": "a.example.com and 1 more", "several": true,
+		"levels": [level({}), level({"at": ["spec", "trafficPolicy", "portLevelSettings", 0], "family": "L7"})],
+	})]
 	some f in found
 	f.path == ["spec", "trafficPolicy", "outlierDetection"]
 	startswith(f.message, "a.example.com and 1 more have no outlier detection on port 443")
 	some fix in f.fixes
-	[s.path | some s in fix.set] == [["spec", "trafficPolicy", "connectionPool", "tcp", "connectTimeout"], ["spec", "trafficPolicy", "outlierDetection"]]
+	[s.path | some s in fix.set] == [
+		["spec", "trafficPolicy", "connectionPool", "tcp", "connectTimeout"], ["spec", "trafficPolicy", "outlierDetection"],
+		["spec", "trafficPolicy", "portLevelSettings", 0, "outlierDetection"],
+	]
+	count(found) == 1
 }
 
 test_a_timeout_that_is_set_is_left_alone if {
-	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"on_entry": false, "at": ["spec", "trafficPolicy"], "timeout_unset": false})]
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {
+		"on_entry": false, "at": ["spec", "trafficPolicy"], "levels": [level({"timeout_unset": false})],
+	})]
 	some f in found
 	some fix in f.fixes
 	count(fix.set) == 1

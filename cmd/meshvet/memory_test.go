@@ -28,12 +28,13 @@ func TestTuneMemory(t *testing.T) {
 	}
 
 	tuneMemory(func(string) string { return "" })
-	// The first collection ends the quiet; what it frees is cleaned up after it.
+	// The first collection ends the quiet; what it frees is cleaned up after it. The heap of this test is small, so that it may grow
+	// by more than gcPercent.
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		runtime.GC()
 		p, l := gcSettings()
-		if p == gcPercent && l == math.MaxInt64 {
+		if p >= gcPercent && p <= 6*gcPercent && l == math.MaxInt64 {
 			return
 		}
 		if time.Now().After(deadline) {

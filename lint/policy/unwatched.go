@@ -14,38 +14,48 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// unwatchedPlace is where outlier detection is missing: a host of a ServiceEntry, or a level of a DestinationRule.
+// unwatchedPlace is where outlier detection is missing: a host of a ServiceEntry, or a DestinationRule.
 type unwatchedPlace struct {
+	at     object.Path
+	hosts  []string
+	levels []unwatchedLevel
+	first  effective.Unwatched
+}
+
+// unwatchedLevel is a level at which an outlierDetection would have to be written, with the ports that it would reach.
+type unwatchedLevel struct {
 	at       object.Path
-	hosts    []string
 	ports    []effective.Port
 	policies []*effective.Policy
-	first    effective.Unwatched
 }
 
 func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
 	var places []*unwatchedPlace
 	for _, u := range p.Unwatched() {
 		host := string(u.Host)
+		if p.Object.Kind == object.ServiceEntry || len(places) == 0 { // a rule that lacks it lacks it for all of its hosts
+			places = append(places, &unwatchedPlace{at: object.Path{"spec", "hosts", hostIndex(p.Object, host)}, first: u})
+		}
+		place := places[len(places)-1]
+		if !slices.Contains(place.hosts, host) {
+			place.hosts = append(place.hosts, host)
+		}
 		for i, port := range u.Ports {
-			at := u.At[i]
-			if p.Object.Kind == object.ServiceEntry {
-				at = object.Path{"spec", "hosts", hostIndex(p.Object, host)}
-			}
-			n := slices.IndexFunc(places, func(have *unwatchedPlace) bool { return have.at.Equal(at) })
+			n := slices.IndexFunc(place.levels, func(l unwatchedLevel) bool { return l.at.Equal(u.At[i]) })
 			if n < 0 {
-				n = len(places)
-				places = append(places, &unwatchedPlace{at: at, first: u})
+				n = len(place.levels)
+				place.levels = append(place.levels, unwatchedLevel{at: u.At[i]})
 			}
-			place := places[n]
-			if !slices.Contains(place.hosts, host) {
-				place.hosts = append(place.hosts, host)
-			}
-			place.ports, place.policies = append(place.ports, port), append(place.policies, u.Policies[i])
+			l := &place.levels[n]
+			l.ports, l.policies = append(l.ports, port), append(l.policies, u.Policies[i])
 		}
 	}
 	out := make([]any, 0, len(places))
 	for _, place := range places {
+		if p.Object.Kind == object.DestinationRule {
+			slices.SortStableFunc(place.levels, func(a, b unwatchedLevel) int { return len(a.at) - len(b.at) })
+			place.at = place.levels[0].at
+		}
 		out = append(out, place.record(p))
 	}
 	return out, nil
@@ -61,27 +71,35 @@ func hostIndex(o *object.Object, host string) int {
 }
 
 func (u *unwatchedPlace) record(p *lint.Pass) record {
-	subject := subjectOf(u.ports)
-	subject["blocks"] = []string{"outlierDetection"}
 	target := u.first.Target.Object
-	r := record{
-		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts), "several": len(u.hosts) > 1,
-		"on": portNumbers(u.ports), "clients": "", "cluster": string(u.ports[0].Cluster), "family": familyOf(u.ports),
-		"namespace": target.Namespace, "subject": subject,
-		"single": true, "timeout_unset": true, "pool_from_mesh": u.policies[0].FromMesh("connectionPool"),
-	}
+	clients := ""
 	if u.first.Client != mesh.NamespaceOf(target) {
-		r["clients"] = " for clients in namespace " + u.first.Client
+		clients = " for clients in namespace " + u.first.Client
 	}
-	for i, port := range u.ports {
-		if _, known := effective.EndpointCount(p.Mesh, port.Host, port.Target); known {
-			r["single"] = false // two at the least, else there would be nothing to say
+	var ports []effective.Port
+	single := true
+	levels := []any{}
+	for _, l := range u.levels {
+		timeoutUnset := true
+		for i, port := range l.ports {
+			if _, known := effective.EndpointCount(p.Mesh, port.Host, port.Target); known {
+				single = false // two at the least, else there would be nothing to say
+			}
+			if l.policies[i].Block("connectionPool").Value.At("tcp", "connectTimeout").Set() || l.policies[i].FromMesh("connectionPool") {
+				timeoutUnset = false
+			}
 		}
-		if u.policies[i].Block("connectionPool").Value.At("tcp", "connectTimeout").Set() || u.policies[i].FromMesh("connectionPool") {
-			r["timeout_unset"] = false
-		}
+		levels = append(levels, record{"at": pathRecord(l.at), "family": familyOf(l.ports), "timeout_unset": timeoutUnset})
+		ports = append(ports, l.ports...)
 	}
-	return r
+	subject := subjectOf(ports)
+	subject["blocks"] = []string{"outlierDetection"}
+	return record{
+		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts),
+		"several": len(u.hosts) > 1, "on": portNumbers(ports), "clients": clients, "cluster": string(ports[0].Cluster),
+		"family": familyOf(ports), "levels": levels, "namespace": target.Namespace, "subject": subject, "single": single,
+		"pool_from_mesh": u.levels[0].policies[0].FromMesh("connectionPool"),
+	}
 }
 
 func firstHosts(hosts []string) string {

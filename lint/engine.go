@@ -282,8 +282,8 @@ func (s *surroundings) ask() {
 	var targets []*mesh.Target
 	if t := s.ix.Target(s.object); t != nil {
 		targets = append(targets, t)
-	} else if r := s.ix.Rule(s.object); r != nil {
-		targets = effective.ReachOf(s.ix, r).Targets
+	} else if s.object.Kind == object.DestinationRule {
+		targets = effective.ReachOf(s.ix, s.object).Targets
 	}
 	for _, t := range targets {
 		s.ambientYes = s.ambientYes || s.ix.Ambient(t)

@@ -124,6 +124,7 @@ func Memo[T any](p *Pass, key any, f func() T) T {
 
 type (
 	reachMemo     struct{}
+	eachPortMemo  struct{}
 	levelsMemo    struct{}
 	lossesMemo    struct{}
 	poolsMemo     struct{}
@@ -131,13 +132,23 @@ type (
 	schemaMemo    struct{}
 )
 
-// Reach is what the DestinationRule being judged takes in; empty for other kinds.
+// Reach is what the DestinationRule being judged governs; empty for other kinds.
 func (p *Pass) Reach() effective.Reach {
 	return Memo(p, reachMemo{}, func() effective.Reach {
-		if r := p.Mesh.Rule(p.Object); r != nil {
-			return effective.ReachOf(p.Mesh, r)
+		if p.Object.Kind != object.DestinationRule {
+			return effective.Reach{}
 		}
-		return effective.Reach{}
+		return effective.ReachOf(p.Mesh, p.Object)
+	})
+}
+
+// EachPort is Reach with every port of every host listed.
+func (p *Pass) EachPort() effective.Reach {
+	return Memo(p, eachPortMemo{}, func() effective.Reach {
+		if p.Object.Kind != object.DestinationRule {
+			return effective.Reach{}
+		}
+		return effective.EachPortOf(p.Mesh, p.Object)
 	})
 }
 

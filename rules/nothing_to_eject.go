@@ -42,8 +42,8 @@ var _ = register(lint.Rule{
 		},
 	},
 	Check: func(p *lint.Pass) error {
-		reach, inView := effective.Governed(p.Mesh, p.Object)
-		if !inView {
+		reach := p.EachPort()
+		if !reach.Known() {
 			skipUnknownHost(p)
 			return nil
 		}

@@ -55,8 +55,8 @@ var _ = register(lint.Rule{
 const outlierPanic = "Istio's generator panics on the dynamic_forward_proxy cluster (seen in the generator of Istio 1.31-rc, not tried with a real istiod), so proxies that see the host get no configuration"
 
 func outlierFromRule(p *lint.Pass) {
-	reach, inView := effective.Governed(p.Mesh, p.Object)
-	if !inView {
+	reach := p.EachPort()
+	if !reach.Known() {
 		skipUnknownHost(p)
 		return
 	}

@@ -63,7 +63,7 @@ func TestLivenessByFamily(t *testing.T) {
 			}
 			spec := "trafficPolicy:\n  " + strings.ReplaceAll(test.spec, "\n", "\n  ")
 			ix, objects := world(t, "", rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", ports...))
-			reach := reachOf(t, ix, objects[0])
+			reach := effective.ReachOf(ix, objects[0])
 			var live []string
 			for _, family := range []string{"L4", "HTTP", "HTTP2", "sniffed", "none"} {
 				number, _, _ := strings.Cut(families[family], " ")
@@ -90,7 +90,7 @@ func TestListsOfAddresses(t *testing.T) {
 			host = "*.example.com"
 		}
 		ix, objects := world(t, "", rule("r", host, "trafficPolicy: {outlierDetection: {}}"), entry("e", host, resolution, "", "443 TLS"))
-		port := reachOf(t, ix, objects[0]).Ports[0]
+		port := effective.ReachOf(ix, objects[0]).Ports[0]
 		p := effective.LevelsOf(ix, objects[0], -1).For(443, effective.Without{})
 		for _, name := range []string{"outlierDetection", "loadBalancer.simple"} {
 			if got := field(t, name).Live(port, p); got != list {
@@ -155,7 +155,7 @@ func TestValuesInEffect(t *testing.T) {
 			ix, objects := world(t, test.mesh,
 				rule("r", "a.example.com", "trafficPolicy:\n  "+strings.ReplaceAll(test.spec, "\n", "\n  ")),
 				entry("e", "a.example.com", "DNS", "", "443 TLS", "80 HTTP", "90"))
-			port := reachOf(t, ix, objects[0]).Numbered(test.port)[0]
+			port := effective.ReachOf(ix, objects[0]).Numbered(test.port)[0]
 			p := effective.LevelsOf(ix, objects[0], -1).For(test.port, effective.Without{})
 			if got := field(t, test.field).Value(p, port); got != test.want {
 				t.Errorf("%s is %q, want %q", test.field, got, test.want)
@@ -177,7 +177,7 @@ func TestTLSOfInMeshHosts(t *testing.T) {
 	}
 	for _, test := range tests {
 		ix, objects := world(t, test.mesh, rule("r", test.host, "trafficPolicy:\n  "+test.spec), service, alias)
-		port := reachOf(t, ix, objects[0]).Ports[0]
+		port := effective.ReachOf(ix, objects[0]).Ports[0]
 		p := effective.LevelsOf(ix, objects[0], -1).For(port.Number, effective.Without{})
 		if got := field(t, "tls").Value(p, port); got != test.want {
 			t.Errorf("%s with %q and mesh %q: %q, want %q", test.host, test.spec, test.mesh, got, test.want)

@@ -77,7 +77,7 @@ func TestLostByEntry(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			spec := "trafficPolicy:\n" + indent(test.top, "  ") + "\n  portLevelSettings:\n  - port: {number: " + test.port + "}\n" + indent(test.entry, "    ")
 			ix, objects := world(t, test.mesh, rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", all...))
-			reach := reachOf(t, ix, objects[0])
+			reach := effective.ReachOf(ix, objects[0])
 			got := effective.LostByEntry(ix, objects[0], reach, 0)
 			if diff := cmp.Diff(test.want, told(slices.DeleteFunc(slices.Clone(got), func(l effective.Loss) bool { return l.Latent }))); diff != "" {
 				t.Errorf("losses (-want +got):\n%s", diff)
@@ -112,7 +112,7 @@ func TestLatentLosses(t *testing.T) {
 			spec := "trafficPolicy:\n" + indent(test.top, "  ") + "\n  portLevelSettings:\n  - port: {number: 80}\n    loadBalancer: {simple: RANDOM}"
 			ix, objects := world(t, test.mesh, rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", "80 HTTP"))
 			var lost, latent []string
-			for _, l := range effective.LostByEntry(ix, objects[0], reachOf(t, ix, objects[0]), 0) {
+			for _, l := range effective.LostByEntry(ix, objects[0], effective.ReachOf(ix, objects[0]), 0) {
 				text := told([]effective.Loss{l})
 				if l.Latent {
 					latent = append(latent, text...)
@@ -152,7 +152,7 @@ func TestLostOfAHostThatIsNotInView(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			spec := "trafficPolicy:\n" + indent(test.top, "  ") + "\n  portLevelSettings:\n  - port: {number: 443}\n    loadBalancer: {simple: RANDOM}"
 			ix, objects := world(t, "", rule("r", test.host, spec))
-			got := effective.LostByEntry(ix, objects[0], reachOf(t, ix, objects[0]), 0)
+			got := effective.LostByEntry(ix, objects[0], effective.ReachOf(ix, objects[0]), 0)
 			if diff := cmp.Diff(test.want, told(got)); diff != "" {
 				t.Errorf("losses (-want +got):\n%s", diff)
 			}
@@ -169,7 +169,7 @@ func TestSecondEntryForAPortLosesNothing(t *testing.T) {
   - port: {number: 443}
     tls: {mode: SIMPLE}
 `), entry("e", "a.example.com", "DNS", "", "443 TLS"))
-	if got := effective.LostByEntry(ix, objects[0], reachOf(t, ix, objects[0]), 1); len(got) != 0 {
+	if got := effective.LostByEntry(ix, objects[0], effective.ReachOf(ix, objects[0]), 1); len(got) != 0 {
 		t.Errorf("losses of an entry that Istio ignores: %v", told(got))
 	}
 }
@@ -183,7 +183,7 @@ func TestLossNamesPorts(t *testing.T) {
     loadBalancer: {simple: RANDOM}
 `), entry("a", "a.example.com", "DNS", "", "443 TLS"), entry("b", "b.example.com", "DNS", "", "443 HTTP"))
 	got := map[string][]string{}
-	for _, l := range effective.LostByEntry(ix, objects[0], reachOf(t, ix, objects[0]), 0) {
+	for _, l := range effective.LostByEntry(ix, objects[0], effective.ReachOf(ix, objects[0]), 0) {
 		for _, p := range l.Ports {
 			got[l.Field.Name] = append(got[l.Field.Name], string(p.Host))
 		}
@@ -219,7 +219,7 @@ func TestLostInSubset(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			spec := "trafficPolicy:\n" + indent(test.top, "  ") + "\nsubsets:\n- name: one\n  trafficPolicy:\n" + indent(test.subset, "    ")
 			ix, objects := world(t, test.mesh, rule("r", "a.example.com", spec), entry("e", "a.example.com", "DNS", "", "80 HTTP"))
-			got := effective.LevelsOf(ix, objects[0], 0).LostInSubset(reachOf(t, ix, objects[0]).Numbered(80))
+			got := effective.LevelsOf(ix, objects[0], 0).LostInSubset(effective.ReachOf(ix, objects[0]).Numbered(80))
 			if diff := cmp.Diff(test.want, told(got)); diff != "" {
 				t.Errorf("losses (-want +got):\n%s", diff)
 			}

@@ -112,7 +112,7 @@ subsets:
 		t.Run(test.name, func(t *testing.T) {
 			ix, objects := world(t, test.mesh, rule("r", "a.example.com", test.spec), entry("e", "a.example.com", "DNS", "", "80 HTTP", "90 HTTP"))
 			p := effective.LevelsOf(ix, objects[0], test.subset).For(test.port, effective.Without{})
-			port := reachOf(t, ix, objects[0]).Numbered(test.port)[0]
+			port := effective.ReachOf(ix, objects[0]).Numbered(test.port)[0]
 			got := values{}
 			for name := range test.want {
 				got[name] = field(t, name).Value(p, port)

@@ -1,7 +1,10 @@
 package effective
 
 import (
+	"slices"
+
 	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // ClusterType is the kind of Envoy cluster that Istio compiles for a port.
@@ -61,18 +64,23 @@ func (p Port) Known() bool { return p.Target != nil }
 // External says whether the port belongs to a ServiceEntry for something outside the mesh.
 func (p Port) External() bool { return p.Target != nil && p.Target.External }
 
-// Reach is what a DestinationRule's host takes in: one Port for each port of each host, equal ones counted once.
+// Reach is what a DestinationRule governs: one Port for each port of each host, equal ones counted once.
 type Reach struct {
 	Ports []Port
 	// Hosts is how many hosts each of Ports stands for.
 	Hosts []int
 	// Targets are the ServiceEntries and Services behind them, each once.
 	Targets []*mesh.Target
+
+	inView bool
 }
 
-// ReachOf lists the ports that a rule takes in, seen from its own namespace. A wildcard rule may take in thousands of hosts;
-// ports that no policy can tell apart are listed once, with the first host by name.
-func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
+// ReachOf lists the ports that a rule governs, seen from its own namespace. A host for which Istio prefers another rule to this
+// one, for all clients, is left out: a more specific one, or one in a namespace that it asks earlier. A wildcard rule may take in
+// thousands of hosts; ports that no policy can tell apart are listed once, with the first host by name.
+//
+// o is the rule's object; if the index holds another one under its name, o counts in its place.
+func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 	type class struct {
 		number              uint32
 		protocol            string
@@ -84,31 +92,69 @@ func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
 	}
 	var out Reach
 	seen := map[class]int{}
-	targets := map[*mesh.Target]bool{}
-	for _, hit := range ix.Reach(r.Host, r.Namespace()) {
+	out.walk(ix, o, func(hit mesh.Reached, t *mesh.Target) {
 		endpoints := -1
 		if n, known := EndpointCount(ix, hit.Host, hit.Target); known {
 			endpoints = n
 		}
-		for _, t := range ix.Merged(hit.Host, hit.Target, r.Namespace()) {
-			if !targets[t] {
-				targets[t] = true
-				out.Targets = append(out.Targets, t)
+		named := t.Object.Spec().Get("subjectAltNames").Len() > 0
+		for _, p := range t.Ports {
+			c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
+			if i, dup := seen[c]; dup {
+				out.Hosts[i]++
+				continue
 			}
-			named := t.Object.Spec().Get("subjectAltNames").Len() > 0
-			for _, p := range t.Ports {
-				c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
-				if i, dup := seen[c]; dup {
-					out.Hosts[i]++
-					continue
-				}
-				seen[c] = len(out.Ports)
-				out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: c.inCluster})
-				out.Hosts = append(out.Hosts, 1)
+			seen[c] = len(out.Ports)
+			out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: c.inCluster})
+			out.Hosts = append(out.Hosts, 1)
+		}
+	})
+	return out
+}
+
+// EachPortOf is ReachOf with every port of every host listed, so that they can be counted and named.
+func EachPortOf(ix *mesh.Index, o *object.Object) Reach {
+	var out Reach
+	out.walk(ix, o, func(hit mesh.Reached, t *mesh.Target) {
+		for _, p := range t.Ports {
+			out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t)})
+			out.Hosts = append(out.Hosts, 1)
+		}
+	})
+	return out
+}
+
+// walk visits the targets that a rule governs, for each of its hosts in the order of names.
+func (r *Reach) walk(ix *mesh.Index, o *object.Object, visit func(mesh.Reached, *mesh.Target)) {
+	if ix.Get(o.Key) != o {
+		ix = ix.With(o)
+	}
+	rule := ix.Rule(o)
+	if rule == nil {
+		return
+	}
+	seen := map[*mesh.Target]bool{}
+	for _, hit := range ix.Reach(rule.Host, rule.Namespace()) {
+		r.inView = true
+		if !inForce(ix, rule, hit) {
+			continue
+		}
+		for _, t := range ix.Merged(hit.Host, hit.Target, rule.Namespace()) {
+			if !seen[t] {
+				seen[t] = true
+				r.Targets = append(r.Targets, t)
 			}
+			visit(hit, t)
 		}
 	}
-	return out
+}
+
+// inForce says whether the clients of at least one namespace get the rule for a host. The rule's own comes first, since it nearly
+// always settles it.
+func inForce(ix *mesh.Index, r *mesh.DestinationRule, hit mesh.Reached) bool {
+	return ix.Applies(r, hit.Target, hit.Host, r.Namespace()) || slices.ContainsFunc(ix.ClientNamespaces(hit.Target), func(client string) bool {
+		return ix.Applies(r, hit.Target, hit.Host, client)
+	})
 }
 
 // inMesh says whether a target is a service of this mesh. A Service of type ExternalName is a name for something outside.
@@ -119,8 +165,8 @@ func inMesh(t *mesh.Target) bool {
 	return !t.External
 }
 
-// Known says whether any host that the rule takes in is in view.
-func (r Reach) Known() bool { return len(r.Targets) > 0 }
+// Known says whether any host that the rule takes in is in view, whether it governs it or not.
+func (r Reach) Known() bool { return r.inView }
 
 // Numbered returns the ports with a number.
 func (r Reach) Numbered(n uint32) []Port {

@@ -50,7 +50,7 @@ func TestReachOf(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ix, objects := world(t, "", append([]string{rule("r", test.host, "trafficPolicy: {tls: {mode: SIMPLE}}")}, test.manifests...)...)
-			reach := reachOf(t, ix, objects[0])
+			reach := effective.ReachOf(ix, objects[0])
 			if diff := cmp.Diff(test.want, portsText(reach.Ports)); diff != "" {
 				t.Errorf("ports (-want +got):\n%s", diff)
 			}
@@ -85,7 +85,7 @@ subsets:
 - name: bare
 `), entry("e", "a.example.com", "DNS", "", "443 TLS", "80 HTTP"))
 	var got []string
-	for _, l := range effective.LevelsIn(objects[0], reachOf(t, ix, objects[0])) {
+	for _, l := range effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0])) {
 		got = append(got, fmt.Sprintf("%s %q %s port=%d shadowed=%v %v", l.Kind, l.Subset, l.Path, l.Port, l.Shadowed, portsText(l.Ports)))
 	}
 	want := []string{
@@ -116,7 +116,7 @@ subsets:
   trafficPolicy:
     connectionPool: {http: {h2UpgradePolicy: UPGRADE}}
 `), entry("e", "a.example.com", "DNS", "", "443 TLS", "80 HTTP", "90 TCP"))
-	levels := effective.LevelsIn(objects[0], reachOf(t, ix, objects[0]))
+	levels := effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0]))
 	var got []string
 	for _, u := range effective.UsesIn(ix, objects[0], levels) {
 		got = append(got, fmt.Sprintf("%s live %v dead %v", u.Path, numbers(u.Live), numbers(u.Dead)))
@@ -157,7 +157,7 @@ subsets:
       outlierDetection: {}
 `), entry("e", "a.example.com", "DNS", "", "443 HTTP", "80 HTTP"))
 	got := map[string]bool{}
-	for _, l := range effective.LevelsIn(objects[0], reachOf(t, ix, objects[0])) {
+	for _, l := range effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0])) {
 		got[l.Path.String()] = l.HasRetryBudget(ix, objects[0])
 	}
 	want := map[string]bool{

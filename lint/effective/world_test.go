@@ -73,13 +73,3 @@ func field(t *testing.T, name string) *effective.Field {
 	t.Fatalf("no field %s", name)
 	return nil
 }
-
-// reachOf returns the reach of the i-th object, a DestinationRule.
-func reachOf(t *testing.T, ix *mesh.Index, o *object.Object) effective.Reach {
-	t.Helper()
-	r := ix.Rule(o)
-	if r == nil {
-		t.Fatalf("%s is no DestinationRule", o.Key)
-	}
-	return effective.ReachOf(ix, r)
-}

@@ -216,20 +216,12 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 	if p.Object.Kind != object.DestinationRule {
 		return nil, errNotDestinationRule
 	}
-	type governedMemo struct{}
-	type governed struct {
-		reach  effective.Reach
-		inView bool
-	}
-	g := lint.Memo(p, governedMemo{}, func() governed {
-		reach, inView := effective.Governed(p.Mesh, p.Object)
-		return governed{reach, inView}
-	})
+	reach := p.EachPort()
 	out := []any{}
-	for _, w := range effective.WrittenIn(p.Object, string(block), g.reach) {
+	for _, w := range effective.WrittenIn(p.Object, string(block), reach) {
 		out = append(out, record{
 			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
-			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": g.inView, "alone": w.Alone, "value": w.Value.Any(),
+			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value.Any(),
 			"ports": alikePorts(p.Mesh, w.Level.Ports),
 		})
 	}

@@ -31,7 +31,7 @@ func find(t *testing.T, objects []*object.Object, name string) *object.Object {
 	return nil
 }
 
-func TestGoverned(t *testing.T) {
+func TestEachPortOf(t *testing.T) {
 	hosts := []string{
 		entry("a", "a.example.com", "DNS", "", "80 HTTP", "443 TLS"), entry("b", "b.example.com", "DNS", "", "443 TLS"), entry("c", "c.example.com", "DNS", "exportTo: ['.']", "443 TLS"),
 	}
@@ -56,25 +56,25 @@ func TestGoverned(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix, objects := world(t, "", append(append([]string{wild}, hosts...), c.more...)...)
-			reach, inView := effective.Governed(ix, find(t, objects, c.judged))
+			reach := effective.EachPortOf(ix, find(t, objects, c.judged))
 			if diff := cmp.Diff(c.want, portNames(reach.Ports)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if inView != c.inView || len(reach.Hosts) != len(reach.Ports) || (len(reach.Targets) > 0) != (len(reach.Ports) > 0) {
-				t.Errorf("in view: %v; hosts %v; %d targets", inView, reach.Hosts, len(reach.Targets))
+			if reach.Known() != c.inView || len(reach.Hosts) != len(reach.Ports) || (len(reach.Targets) > 0) != (len(reach.Ports) > 0) {
+				t.Errorf("in view: %v; hosts %v; %d targets", reach.Known(), reach.Hosts, len(reach.Targets))
 			}
 		})
 	}
 }
 
 // The object under review counts though the index does not have it, or has another under its name.
-func TestGovernedByTheObjectUnderReview(t *testing.T) {
+func TestReachOfTheObjectUnderReview(t *testing.T) {
 	ix, objects := world(t, "", entry("a", "a.example.com", "DNS", "", "443 TLS"), entry("b", "b.example.com", "DNS", "", "443 TLS"),
 		rule("wild", "*.example.com", "trafficPolicy: {tls: {mode: SIMPLE}}"), rule("own", "a.example.com", "subsets: [{name: x}]"))
 	own := find(t, objects, "own")
 	_, review := world(t, "", rule("own", "b.example.com", "subsets: [{name: x}]"))
 	for name, index := range map[string]*mesh.Index{"another": ix, "none": ix.Without(own.Key)} {
-		reach, _ := effective.Governed(index, review[0])
+		reach := effective.EachPortOf(index, review[0])
 		if diff := cmp.Diff([]string{"b.example.com:443"}, portNames(reach.Ports)); diff != "" {
 			t.Errorf("%s in the index (-want +got):\n%s", name, diff)
 		}
@@ -98,7 +98,7 @@ subsets:
 - name: two
   trafficPolicy: {loadBalancer: {simple: RANDOM}}`))
 	d := find(t, objects, "d")
-	reach, _ := effective.Governed(ix, d)
+	reach := effective.EachPortOf(ix, d)
 	var got []string
 	for _, w := range effective.WrittenIn(d, "tls", reach) {
 		got = append(got, fmt.Sprintf("%s %s %v alone=%v shadowed=%v", w.Path, w.Value.Get("mode").Str(), portNames(w.Level.Ports), w.Alone, w.Level.Shadowed))

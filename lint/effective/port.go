@@ -92,7 +92,7 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 	}
 	var out Reach
 	seen := map[class]int{}
-	out.walk(ix, o, func(hit mesh.Reached, t *mesh.Target) {
+	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
 		endpoints := -1
 		if n, known := EndpointCount(ix, hit.Host, hit.Target); known {
 			endpoints = n
@@ -115,7 +115,7 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 // EachPortOf is ReachOf with every port of every host listed, so that they can be counted and named.
 func EachPortOf(ix *mesh.Index, o *object.Object) Reach {
 	var out Reach
-	out.walk(ix, o, func(hit mesh.Reached, t *mesh.Target) {
+	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
 		for _, p := range t.Ports {
 			out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t)})
 			out.Hosts = append(out.Hosts, 1)
@@ -124,8 +124,8 @@ func EachPortOf(ix *mesh.Index, o *object.Object) Reach {
 	return out
 }
 
-// walk visits the targets that a rule governs, for each of its hosts in the order of names.
-func (r *Reach) walk(ix *mesh.Index, o *object.Object, visit func(mesh.Reached, *mesh.Target)) {
+// walk visits the targets that a rule governs, for each of its hosts in the order of names, and notes them in r.
+func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *mesh.Target)) {
 	if ix.Get(o.Key) != o {
 		ix = ix.With(o)
 	}

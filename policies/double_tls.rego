@@ -87,11 +87,6 @@ unless_routed := "" if {
 	mesh.complete("HTTPRoute")
 } else := ", unless an http route that is not in view sends plain HTTP to the port"
 
-unverified(tls) := ", without verifying the server's name, since sni is set and subjectAltNames is not" if {
-	not lacks(tls, "sni")
-	lacks(tls, "subjectAltNames")
-} else := ""
-
 # What stays right for other ports of the block is not to be taken away with it.
 curable(b) if count(b.ports) == count(twice(b))
 
@@ -141,7 +136,7 @@ findings contains result.with_more(
 	),
 	{
 		"severity": "info",
-		"effect": sprintf("Envoy starts the only TLS on the routed path%s; a client that speaks TLS to the port itself would be encrypted twice", [unverified(b.value)]),
+		"effect": "Envoy starts the only TLS on the routed path; a client that speaks TLS to the port itself would be encrypted twice",
 		"related": array.concat(
 			declared(hit),
 			[result.also_in({"kind": route.kind, "namespace": route.namespace, "name": route.name}, route.path, "plain HTTP is routed to the port here")],

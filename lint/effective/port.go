@@ -2,6 +2,7 @@ package effective
 
 import (
 	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // ClusterType is the kind of Envoy cluster that Istio compiles for a port.
@@ -86,10 +87,6 @@ func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
 	seen := map[class]int{}
 	targets := map[*mesh.Target]bool{}
 	for _, hit := range ix.Reach(r.Host, r.Namespace()) {
-		endpoints := -1
-		if n, known := EndpointCount(ix, hit.Host, hit.Target); known {
-			endpoints = n
-		}
 		for _, t := range ix.Merged(hit.Host, hit.Target, r.Namespace()) {
 			if !targets[t] {
 				targets[t] = true
@@ -97,6 +94,10 @@ func ReachOf(ix *mesh.Index, r *mesh.DestinationRule) Reach {
 			}
 			named := t.Object.Spec().Get("subjectAltNames").Len() > 0
 			for _, p := range t.Ports {
+				endpoints := -1
+				if n, known := EndpointCount(ix, hit.Host, t, p, object.Value{}); known {
+					endpoints = n
+				}
 				c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
 				if i, dup := seen[c]; dup {
 					out.Hosts[i]++

@@ -37,6 +37,10 @@ var _ = register(lint.Rule{
 			if v.Kind != schema.InvalidValue && v.Kind != schema.MissingField {
 				continue
 			}
+			if at := p.Object.Lookup(v.Path); v.Kind == schema.InvalidValue && at.Type() == object.String && object.HasPlaceholder(at.Str()) {
+				p.Skip(fmt.Sprintf("%s is %q, to be replaced before the manifest is applied: lint the output of what replaces it", v.Path, at.Str()))
+				continue
+			}
 			extras := []lint.Extra{lint.Effect("the API server refuses the object; what was in force before stays in force")}
 			if v.Kind == schema.InvalidValue && v.Replacement != nil {
 				extras = append(extras, lint.Suggest(lint.Fix{

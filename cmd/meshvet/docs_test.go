@@ -221,7 +221,7 @@ func TestConfigSchema(t *testing.T) {
 		"version: 2":   false,
 		"version: '1'": false,
 		"rules: {SE101: off, DR202: error, MX302: {severity: info}}": true,
-		"rules: {SE101: 'off', resolution-not-dns: warning}":         true,
+		"rules: {SE101: 'off', wildcard-cannot-resolve: warning}":         true,
 		"rules: {SE101: fatal}":                                      false,
 		"rules: {SE101: {severity: fatal}}":                          false,
 		"rules: {SE999: off}":                                        false,

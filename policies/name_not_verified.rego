@@ -52,6 +52,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows sni in transportSocket, no matchSubjectAltNames in its validation context and no autoSanValidation in HttpProtocolOptions"
 package meshvet.name_not_verified
 
+import data.meshvet.lib.origination
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -94,8 +95,8 @@ findings contains result.with_more(
 	),
 	{
 		"effect": sprintf(
-			"Envoy accepts any certificate that chains to %s: because of sni the cluster has neither auto_sni nor auto_san_validation, and without subjectAltNames no match_subject_alt_names",
-			[trusted(b.value)],
+			"%s accepts any certificate that chains to %s: because of sni the cluster has neither auto_sni nor auto_san_validation, and without subjectAltNames no match_subject_alt_names",
+			[origination.proxy(input.object, b.value), trusted(b.value)],
 		),
 		"fixes": [
 			result.set(sprintf("verify the name %s", [b.value.sni]), "unsafe", [{"path": array.concat(b.path, ["subjectAltNames"]), "value": [b.value.sni]}]),

@@ -59,6 +59,9 @@ ranges := [a | some a in own_addresses; address.is_range(a)]
 
 names := [h.name | some h in entry.hosts]
 
+# Of several hosts Istio builds the chain for the first by name.
+captor := sort(names)[0]
+
 opt_in := object.get(input.object, ["metadata", "labels", "networking.istio.io/enable-autoallocate-ip"], "")
 
 opted_out if {
@@ -193,9 +196,9 @@ listener(ports) := sprintf("Envoy's listener 0.0.0.0:%d", [ports[0].number]) if 
 
 listener(ports) := "Envoy's listener on 0.0.0.0 for each of the ports" if count(ports) > 1
 
-cluster(ports) := sprintf("cluster outbound|%d||%s", [ports[0].number, names[0]]) if count(ports) == 1
+cluster(ports) := sprintf("cluster outbound|%d||%s", [ports[0].number, captor]) if count(ports) == 1
 
-cluster(ports) := sprintf("the port's cluster of this entry, such as outbound|%d||%s", [ports[0].number, names[0]]) if count(ports) > 1
+cluster(ports) := sprintf("the port's cluster of this entry, such as outbound|%d||%s", [ports[0].number, captor]) if count(ports) > 1
 
 about(ports) := {"hosts": names, "ports": [p.number | some p in ports]}
 
@@ -228,7 +231,7 @@ findings contains result.with_more(
 		"severity": severity(ports[0]),
 		"effect": sprintf(
 			"in %s, %s forwards %s to the address that was dialled, but as traffic of %s: it is counted and governed as that host's, and passes under outboundTrafficPolicy REGISTRY_ONLY",
-			[clients, listener(ports), unmatched(ports[0]), names[0]],
+			[clients, listener(ports), unmatched(ports[0]), captor],
 		),
 		"related": others(ports, "port %d is one of them"),
 		"subject": about(ports),

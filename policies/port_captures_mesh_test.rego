@@ -59,3 +59,12 @@ test_ports_that_read_alike_are_one_finding if {
 	found_on_four := found({"spec": {}}, "DNS", [port(9092, "TCP"), port(9093, "TCP"), port(443, "TCP"), port(9094, "")])
 	{f.subject.ports | some f in found_on_four} == {[9092, 9093], [443], [9094]}
 }
+
+test_of_several_hosts_the_first_by_name_has_the_chain if {
+	hosts := [{"name": "b.example.com"}, {"name": "a.example.com"}]
+	findings := port_captures_mesh.findings with input.object as {"spec": {}}
+		with mesh.entry as object.union(entry("DNS", [port(9092, "TCP")]), {"hosts": hosts})
+		with mesh.settings as unknown
+	some f in findings
+	endswith(f.effect, "to cluster outbound|9092||a.example.com, whichever host was meant")
+}

@@ -41,7 +41,9 @@ where(e) := e.address if {
 
 compiled := sprintf("; where the webhook does not run, Envoy's LOGICAL_DNS cluster gets %s and none of the others", [endpoints[0]]) if {
 	count(input.object.spec.ports) > 0
-} else := "" # no cluster either
+} # no cluster either
+
+else := ""
 
 findings contains result.with_more(
 	result.at(

@@ -26,7 +26,7 @@ var _ = register(lint.Rule{
 			"and with one fixed endpoint the list has one entry. With max_ejection_percent below 100 that one is never ejected; at 100 it is, " +
 			"and then every call fails with 503 UH until it comes back.\n\n" +
 			"A host of resolution DNS is not reported, since only the resolver knows how many addresses it has. Neither is a wildcard rule " +
-			"that also takes in a host with several.",
+			"that also takes in a host with several. In a subset only the endpoints with its labels count.",
 		Remedy: "If the name has several addresses, write resolution: DNS or list them as endpoints. Otherwise drop outlierDetection and rely " +
 			"on a short connectTimeout and on retries.",
 		Proof: lint.Proof{Kind: "envoy", Text: "Istio copies outlier_detection onto ORIGINAL_DST and LOGICAL_DNS clusters; that it can move no traffic there follows from Envoy's cluster types"},

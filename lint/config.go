@@ -15,15 +15,17 @@ import (
 type Config struct {
 	Source   string // the file, "" for the defaults
 	Version  int
-	Rules    map[string]RuleConfig // by ID or name, as written
+	Rules    map[string]RuleConfig // by ID or name, as written; case does not count
 	Exclude  []string              // globs of files that are not read
 	Context  []string              // paths that are read as context only; nil = the repository
 	Complete []object.Kind         // kinds of which the inputs hold every object that exists
 	Scopes   []ScopeConfig
 	Mesh     mesh.Settings
 
-	// Enable and Disable come from flags: IDs, names or categories of rules. Enable outranks Disable and Rules.
+	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Enable outranks Disable and Rules.
 	Enable, Disable []string
+	// EnableFrom and DisableFrom are what said so, for messages; "" = the flag.
+	EnableFrom, DisableFrom string
 }
 
 // RuleConfig is what the configuration says about one rule.
@@ -125,6 +127,30 @@ func Nearest(word string, names []string) string {
 		}
 	}
 	return best
+}
+
+// Slip returns the name of which a word is a slip of the pen: with one letter wrong, missing or too many, or two that changed
+// places; "" if of none. Among a few names that are listed anyway, a bolder guess than that misleads: gitlab is not github.
+func Slip(word string, names []string) string {
+	word = strings.ToLower(word)
+	for _, n := range names {
+		lower := strings.ToLower(n)
+		if len(word) < len(n)-1 || len(word) > len(n)+1 || len(word) < 2 {
+			continue
+		}
+		d := levenshtein.ComputeDistance(word, lower)
+		if d <= 1 || d == 2 && sameLetters(word, lower) {
+			return n
+		}
+	}
+	return ""
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 func (r *configReader) string(at object.Path, v object.Value) string {
@@ -341,6 +367,7 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 	for i := range rules {
 		out[rules[i].ID] = selected{enabled: slices.Contains(rules[i].Presets, "recommended")}
 	}
+	named := map[string]string{}
 	for _, name := range sortedKeys(c.Rules) {
 		rc := c.Rules[name]
 		r := findRule(rules, name)
@@ -348,6 +375,11 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 			fail(rc.at, "unknown rule %q%s", name, suggestRule(name, rules))
 			continue
 		}
+		if other, twice := named[r.ID]; twice {
+			fail(rc.at, "rule %s is configured twice: as %q and as %q", r.ID, other, name)
+			continue
+		}
+		named[r.ID] = name
 		s := out[r.ID]
 		if rc.Severity != nil {
 			s.enabled = *rc.Severity != Off
@@ -364,12 +396,15 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 		}
 		out[r.ID] = s
 	}
-	flags := func(names []string, flag string, enabled bool) {
+	flags := func(names []string, from, flag string, enabled bool) {
+		if from == "" {
+			from = flag
+		}
 		for _, name := range names {
 			hit := false
 			for i := range rules {
 				r := &rules[i]
-				if r.ID == name || r.Name == name || string(r.Category) == name {
+				if r.isCalled(name) || strings.EqualFold(string(r.Category), name) {
 					s := out[r.ID]
 					s.enabled = enabled
 					if enabled && s.severity != nil && *s.severity == Off {
@@ -380,12 +415,12 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 				}
 			}
 			if !hit {
-				fail(object.Location{File: flag}, "unknown rule or category %q%s", name, suggestRule(name, rules))
+				fail(object.Location{File: from}, "unknown rule or category %q%s", name, suggestRule(name, rules))
 			}
 		}
 	}
-	flags(c.Disable, "--disable", false)
-	flags(c.Enable, "--enable", true)
+	flags(c.Disable, c.DisableFrom, "--disable", false)
+	flags(c.Enable, c.EnableFrom, "--enable", true)
 	return out, problems
 }
 
@@ -398,9 +433,14 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
+// isCalled says whether a word is the ID or the name of the rule, in any case.
+func (m *Meta) isCalled(word string) bool {
+	return strings.EqualFold(m.ID, word) || strings.EqualFold(m.Name, word)
+}
+
 func findRule(rules []Rule, name string) *Rule {
 	for i := range rules {
-		if rules[i].ID == name || rules[i].Name == name {
+		if rules[i].isCalled(name) {
 			return &rules[i]
 		}
 	}

@@ -110,6 +110,8 @@ func TestRulesOfTheConfiguration(t *testing.T) {
 	}{
 		{name: "defaults", selected: []string{"DR220", "SE101"}},
 		{name: "off by name", text: "rules:\n  slow-failure: off\n", selected: []string{"SE101"}},
+		{name: "case does not count", text: "rules:\n  se101: off\n", disable: []string{"Slow-Failure"}, enable: []string{"se118"}, selected: []string{"SE118"}},
+		{name: "twice", text: "rules:\n  DR220: off\n  slow-failure: error\n", mistake: `cfg:3:3: rule DR220 is configured twice: as "DR220" and as "slow-failure"`},
 		{name: "a severity switches on", text: "rules:\n  SE118: info\n", selected: []string{"DR220", "SE101", "SE118"}},
 		{name: "flags outrank", text: "rules:\n  SE101: off\n", enable: []string{"SE101"}, disable: []string{"DR220"}, selected: []string{"SE101"}},
 		{name: "options", text: "rules:\n  DR220:\n    options:\n      limitSeconds: 3\n      hosts: [a]\n", selected: []string{"DR220", "SE101"}},
@@ -159,5 +161,17 @@ func TestOptionsReachTheRule(t *testing.T) {
 	run(t, cfg, []lint.Rule{r}, load(t, "a.yaml", rule))
 	if got != int64(3) {
 		t.Errorf("configured %v", got)
+	}
+}
+
+func TestSlip(t *testing.T) {
+	names := []string{"text", "json", "sarif", "github"}
+	for word, want := range map[string]string{
+		"jsn": "json", "JSON": "json", "sarfi": "sarif", "jsonn": "json", "githab": "github",
+		"gitlab": "", "junit": "", "": "", "x": "", "t": "",
+	} {
+		if got := lint.Slip(word, names); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
 	}
 }

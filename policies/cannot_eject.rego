@@ -10,8 +10,9 @@
 #   always go. always_eject_one_host is false by default, and Istio has no field for it. So the block is there, the counters of
 #   consecutive errors rise, and the failing address stays.
 #
-#   An empty block is taken for a decision. A host with one endpoint has nothing to eject at any percentage, which is another finding. Endpoints that are chosen by labels,
-#   and those of Kubernetes Services, are not counted.
+#   An empty block is taken for a decision. A host with one endpoint has nothing to eject at any percentage, which is another
+#   finding. In a subset only the endpoints with its labels count. Those of workloads that are chosen by labels, and those of
+#   Kubernetes Services, are not counted.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#OutlierDetection
 # - https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/cluster/v3/outlier_detection.proto
@@ -48,30 +49,30 @@ package meshvet.cannot_eject
 import data.meshvet.lib.result
 import rego.v1
 
-detecting := [level |
-	some level in mesh.levels()
-	not level.shadowed
-	is_object(level.policy.outlierDetection)
+detecting := [b |
+	some b in mesh.blocks("outlierDetection")
+	not b.shadowed
+	is_object(b.value)
 
 	# An empty block says that the defaults are meant, and may be there for the sake of locality failover.
-	count(level.policy.outlierDetection) > 0
+	count(b.value) > 0
 ]
 
-written(level) := object.get(level.policy.outlierDetection, "maxEjectionPercent", null)
+written(b) := object.get(b.value, "maxEjectionPercent", null)
 
-percent(level) := 10 if written(level) == null
+percent(b) := 10 if written(b) == null
 
-percent(level) := written(level) if {
-	is_number(written(level))
-	written(level) > 0
+percent(b) := written(b) if {
+	is_number(written(b))
+	written(b) > 0
 }
 
-says(level) := "maxEjectionPercent is unset, which means 10 %," if written(level) == null
+says(b) := "maxEjectionPercent is unset, which means 10 %," if written(b) == null
 
-says(level) := sprintf("maxEjectionPercent %v", [written(level)]) if written(level) != null
+says(b) := sprintf("maxEjectionPercent %v", [written(b)]) if written(b) != null
 
 # Ports from whose list one address may be ejected at all.
-listed(level) := [p | some p in level.ports; p.list; not alone(p)]
+listed(b) := [p | some p in b.ports; p.list; not alone(p)]
 
 alone(p) if {
 	is_number(p.endpoints)
@@ -105,27 +106,27 @@ arithmetic(p) := sprintf("one of %d would be %v %%", [p.endpoints, floor(1000 / 
 
 arithmetic(p) := "one of two would be 50 %, one of nine 11 %" if p.endpoints == null
 
-whose(level) := "" if level.subset == ""
+whose(b) := "" if b.subset == ""
 
-whose(level) := sprintf(" for subset %s", [level.subset]) if level.subset != ""
+whose(b) := sprintf(" for subset %s", [b.subset]) if b.subset != ""
 
-at(level) := array.concat(level.path, ["outlierDetection", "maxEjectionPercent"])
+at(b) := array.concat(b.path, ["maxEjectionPercent"])
 
 findings contains result.with_more(
-	result.at(at(level), sprintf("%s %s%s", [says(level), consequence(ports[0], percent(level)), whose(level)])),
+	result.at(at(b), sprintf("%s %s%s", [says(b), consequence(ports[0], percent(b)), whose(b)])),
 	{
 		"effect": sprintf("Envoy ejects an address only if the ejected share then stays within max_ejection_percent (%s), and Istio leaves always_eject_one_host false: failing addresses are counted and kept", [arithmetic(ports[0])]),
-		"fixes": [result.set("set maxEjectionPercent to 50", "unsafe", [{"path": at(level), "value": 50}])],
+		"fixes": [result.set("set maxEjectionPercent to 50", "unsafe", [{"path": at(b), "value": 50}])],
 		"subject": {
 			"hosts": [h | some h in {p.host | some p in ports}],
 			"ports": [n | some n in {p.number | some p in ports}],
 		},
 	},
 ) if {
-	some level in detecting
-	ports := listed(level)
+	some b in detecting
+	ports := listed(b)
 	count(ports) > 0
 	every p in ports {
-		stuck(p, percent(level))
+		stuck(p, percent(b))
 	}
 }

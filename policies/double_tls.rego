@@ -41,6 +41,7 @@
 #     configDump: "istioctl proxy-config listener POD --port PORT -o json shows envoy.filters.network.tcp_proxy with serverNames, and the cluster has a transportSocket of type tls"
 package meshvet.double_tls
 
+import data.meshvet.lib.origination
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -69,33 +70,21 @@ outer(tls) := ", which has neither SNI nor a check of the server's name" if {
 	lacks(tls, "subjectAltNames")
 } else := ""
 
-# Sidecars load no credential without a workloadSelector, and then start no TLS at all.
-gateways_only(tls) if {
-	name := object.get(tls, "credentialName", "")
-	name != ""
-	not startswith(name, "configmap://")
-	not object.get(input.object.spec, "workloadSelector", null)
-}
-
-who(tls) := "Envoy of a gateway" if gateways_only(tls)
-
-who(tls) := "Envoy" if not gateways_only(tls)
-
 # A route that is not in view may make the finding a note.
 unless_routed := "" if {
 	mesh.complete("VirtualService")
 	mesh.complete("HTTPRoute")
 } else := ", unless an http route that is not in view sends plain HTTP to the port"
 
-unverified(tls) := ", without verifying the server's name, since sni is set and subjectAltNames is not" if {
-	not lacks(tls, "sni")
-	lacks(tls, "subjectAltNames")
-} else := ""
-
 # What stays right for other ports of the block is not to be taken away with it.
 curable(b) if count(b.ports) == count(twice(b))
 
-outer_tls := object.get(object.get(input.object.spec, "trafficPolicy", {}), "tls", null)
+outer_tls if input.object.spec.trafficPolicy.tls
+
+outer_tls if {
+	some entry in input.object.spec.trafficPolicy.portLevelSettings
+	entry.tls
+}
 
 # An inner level without tls would take the destination level's, and an entry needs at least one block.
 cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe", [{"op": "remove", "path": b.at}]) if {
@@ -122,7 +111,7 @@ findings contains result.with_more(
 	{
 		"effect": sprintf(
 			"%s passes the client's TLS through tcp_proxy and wraps it in a second handshake (transport_socket)%s; the server does not expect TLS inside TLS, so calls fail%s",
-			[who(b.value), outer(b.value), unless_routed],
+			[origination.proxy(input.object, b.value), outer(b.value), unless_routed],
 		),
 		"related": declared(hit),
 		"fixes": cures(b),
@@ -141,7 +130,7 @@ findings contains result.with_more(
 	),
 	{
 		"severity": "info",
-		"effect": sprintf("Envoy starts the only TLS on the routed path%s; a client that speaks TLS to the port itself would be encrypted twice", [unverified(b.value)]),
+		"effect": "Envoy starts the only TLS on the routed path; a client that speaks TLS to the port itself would be encrypted twice",
 		"related": array.concat(
 			declared(hit),
 			[result.also_in({"kind": route.kind, "namespace": route.namespace, "name": route.name}, route.path, "plain HTTP is routed to the port here")],

@@ -8,8 +8,10 @@
 #   (outbound_.443_._.HOST) as SNI and trusts nothing but the mesh's own CA. A server outside the mesh has no certificate of that
 #   CA, so no connection comes about.
 #
-#   A mesh-wide rule for `*.local` takes in the services of the mesh only, and is fine. So is a host for which a more specific rule
-#   sets another mode. A ServiceEntry whose workloadSelector picks workloads of the mesh is not judged.
+#   A mesh-wide rule for `*.local` is fine as long as it takes in the services of the mesh only. If a host outside the mesh has such
+#   a name too, the rule is right but for that host, and the finding is a warning; so it is for any host under the cluster's domain,
+#   since another mesh with the same CA may be behind it. A host for which a more specific rule sets another mode is fine, and a
+#   ServiceEntry whose workloadSelector picks workloads of the mesh is not judged.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#ClientTLSSettings-TLSmode
 # custom:
@@ -74,11 +76,48 @@ mesh_wide := "*.local" if endswith(mesh.settings().cluster_domain, ".local")
 
 mesh_wide := sprintf("*.%s", [mesh.settings().cluster_domain]) if not endswith(mesh.settings().cluster_domain, ".local")
 
-cure(b, hit) := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
+# A wildcard for the services of the mesh is not to be changed for the sake of a host that it takes in by chance.
+for_mesh if {
+	mesh.reach().wildcard
+	mesh.reach().in_cluster
+}
+
+severity := "warning" if mesh.reach().in_cluster
+
+severity := "error" if not mesh.reach().in_cluster
+
+exception(host) := {
+	"apiVersion": input.object.apiVersion,
+	"kind": "DestinationRule",
+	"metadata": object.union({"name": host}, object.filter(input.object.metadata, ["namespace"])),
+	"spec": object.union(
+		{"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}},
+		object.filter(input.object.spec, ["exportTo"]),
+	),
+}
+
+cure(b, hit) := result.create(sprintf("create a DestinationRule that starts no TLS for %s", [hit[0].host]), exception(hit[0].host)) if {
+	for_mesh
+} else := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
 	input.object.spec.host == "*"
 } else := result.set("verify the server as any other client does", "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]) if {
 	all_read(hit)
 } else := result.set("start no TLS here", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
+
+place(ns) := "the rule's own namespace" if {
+	ns == "default"
+	object.get(input.object.metadata, "namespace", "") == ""
+} else := sprintf("namespace %s", [ns])
+
+places(list) := concat(", ", [place(ns) | some ns in list])
+
+# For whose calls the rule is in force, unless it is so for all.
+whose(clients) := "" if {
+	clients.elsewhere
+	count(clients.except) == 0
+} else := sprintf("in every namespace but %s, ", [places(clients.except)]) if {
+	clients.elsewhere
+} else := sprintf("in %s, ", [places(clients["in"])])
 
 findings contains result.with_more(
 	result.at(
@@ -86,9 +125,10 @@ findings contains result.with_more(
 		sprintf("tls mode ISTIO_MUTUAL reaches %s, which is outside the mesh", [ports.named(hit)]),
 	),
 	{
+		"severity": severity,
 		"effect": sprintf(
-			"Envoy presents the workload's mesh certificate, sends SNI %s and trusts only the mesh's CA (ROOTCA), so the handshake with the server fails",
-			[sni(b, hit[0])],
+			"%sEnvoy presents the workload's mesh certificate, sends SNI %s and trusts only the mesh's CA (ROOTCA), so the handshake fails unless the server has a certificate of that CA",
+			[whose(hit[0].clients), sni(b, hit[0])],
 		),
 		"related": [result.also_in(hit[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
 		"fixes": [cure(b, hit)],

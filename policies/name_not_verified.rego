@@ -1,8 +1,9 @@
 # METADATA
 # title: The server's certificate is checked, its name is not
 # description: |-
-#   TLS of mode SIMPLE or MUTUAL towards an HTTP or gRPC port of a host outside the mesh, with `sni` and without
-#   `subjectAltNames`, neither in the DestinationRule nor in the ServiceEntry.
+#   TLS of mode SIMPLE or MUTUAL towards a port of a ServiceEntry to which Envoy sends HTTP requests, with `sni` and without
+#   `subjectAltNames`, neither in the DestinationRule nor in the ServiceEntry. Such ports are those of protocol HTTP, HTTP2 or GRPC,
+#   those without a protocol, and those of protocol TLS or HTTPS to which an `http` route leads.
 #
 #   Without `sni` Istio lets Envoy send the host of each request as SNI and check the certificate for that very name (auto_sni and
 #   auto_san_validation). An `sni` in the DestinationRule switches both off. What is left is the check that the certificate chains
@@ -35,7 +36,12 @@
 #     - {path: tls.mode, values: [SIMPLE, MUTUAL]}
 #     - {path: tls.sni}
 #     - {path: "tls.subjectAltNames[*]", absent: true}
-#     port: {family: [L7]}
+#     port: {family: [L7, sniffed]}
+#   - all:
+#     - {path: tls.mode, values: [SIMPLE, MUTUAL]}
+#     - {path: tls.sni}
+#     - {path: "tls.subjectAltNames[*]", absent: true}
+#     port: {tls: true}
 #   remedy: |-
 #     List the name that the server's certificate must bear under `subjectAltNames`. Or drop `sni`: Envoy then sends the host of
 #     each request and verifies it.
@@ -46,6 +52,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows sni in transportSocket, no matchSubjectAltNames in its validation context and no autoSanValidation in HttpProtocolOptions"
 package meshvet.name_not_verified
 
+import data.meshvet.lib.origination
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -59,10 +66,14 @@ blocks := [b |
 	not b.shadowed
 ]
 
-# Ports on which Envoy reads requests: elsewhere auto_sni and auto_san_validation have no part anyway.
+# Ports to which Envoy sends requests that it has read: elsewhere auto_sni and auto_san_validation have no part anyway.
+requested(p) if p.family in {"L7", "sniffed"}
+
+requested(p) if p.cleartext
+
 unverified(b) := [p |
 	some p in b.ports
-	p.family == "L7"
+	requested(p)
 	p.target.kind == "ServiceEntry"
 	p.cluster != "dynamic_forward_proxy"
 	not p.in_cluster_name
@@ -80,12 +91,12 @@ trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialNa
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["sni"]),
-		sprintf("sni is %s and there are no subjectAltNames, so the name in the certificate of %s is not verified", [b.value.sni, ports.named(hit)]),
+		sprintf("sni is %s and there are no subjectAltNames, so the name in the certificate of %s is not verified", [b.value.sni, ports.listed(hit)]),
 	),
 	{
 		"effect": sprintf(
-			"Envoy accepts any certificate that chains to %s: because of sni the cluster has neither auto_sni nor auto_san_validation, and without subjectAltNames no match_subject_alt_names",
-			[trusted(b.value)],
+			"%s accepts any certificate that chains to %s: because of sni the cluster has neither auto_sni nor auto_san_validation, and without subjectAltNames no match_subject_alt_names",
+			[origination.proxy(input.object, b.value), trusted(b.value)],
 		),
 		"fixes": [
 			result.set(sprintf("verify the name %s", [b.value.sni]), "unsafe", [{"path": array.concat(b.path, ["subjectAltNames"]), "value": [b.value.sni]}]),

@@ -8,7 +8,8 @@
 #   builds a single filter chain on 0.0.0.0 for the port, and it takes all traffic of that port that nothing else matches, *of every
 #   namespace that sees the ServiceEntry*: calls to other https hosts on 443 end at this one and fail on the certificate's name.
 #   Where some service speaks HTTP on the port there is an HTTP chain as well, which does not know this host, so its own requests
-#   go past it. With resolution NONE the bytes still reach the address that was dialled, but they are counted as this host's,
+#   go past it. A port without a protocol has such a chain of its own, in which the Host header tells HTTP apart: only what is not
+#   HTTP is captured, which on port 80 is a warning. With resolution NONE the bytes still reach the address that was dialled, but they are counted as this host's,
 #   escape the policy of their own, and the port is open under outboundTrafficPolicy REGISTRY_ONLY.
 #
 #   A range is told by its addresses, but its chain comes before the HTTP chain of the port, so HTTP to it is no longer HTTP to Envoy.
@@ -57,6 +58,9 @@ own_addresses := [a | some a in input.object.spec.addresses; is_string(a)]
 ranges := [a | some a in own_addresses; address.is_range(a)]
 
 names := [h.name | some h in entry.hosts]
+
+# Of several hosts Istio builds the chain for the first by name.
+captor := sort(names)[0]
 
 opt_in := object.get(input.object, ["metadata", "labels", "networking.istio.io/enable-autoallocate-ip"], "")
 
@@ -109,7 +113,11 @@ captures if {
 	not hidden
 }
 
-opaque(port) if port.protocol in {"TCP", "MONGO", "REDIS", "MYSQL", ""}
+opaque(port) if {
+	port.protocol in {"TCP", "MONGO", "REDIS", "MYSQL", ""}
+	port.number > 0
+	port.number < 65536 # others are refused
+}
 
 spoken(port) := port.protocol if {
 	port.protocol != ""
@@ -123,7 +131,14 @@ field(port) := ["spec", "ports", port.index, "protocol"] if {
 severity(port) := "error" if {
 	port.number in {80, 443}
 	entry.resolution != "NONE"
+	not sniffed_http(port)
 } else := "warning"
+
+# Little but HTTP is ever sent to port 80, and of a port without protocol HTTP is not captured.
+sniffed_http(port) if {
+	port.number == 80
+	port.protocol == ""
+}
 
 # What the port is known for carries a host name, so that the author can have it matched.
 advice(port) := "; protocol TLS would tell it by SNI" if {
@@ -131,8 +146,40 @@ advice(port) := "; protocol TLS would tell it by SNI" if {
 	port.protocol in {"TCP", ""}
 } else := "; protocol HTTP would tell it by the Host header" if {
 	port.number in {80, 8080}
-	port.protocol in {"TCP", ""}
+	port.protocol == "TCP"
+} else := "; write protocol HTTP if it speaks nothing else" if {
+	port.number in {80, 8080}
+	port.protocol == ""
 } else := ""
+
+# Ports of which the same is to be said are one finding.
+groups := {ports |
+	some one in entry.ports
+	opaque(one)
+	ports := [p | some p in entry.ports; opaque(p); kind(p) == kind(one)]
+}
+
+kind(port) := [port.protocol, severity(port), advice(port)]
+
+numbered(ports) := sprintf("port %d", [ports[0].number]) if count(ports) == 1
+
+numbered(ports) := sprintf("ports %s", [hosts.listed([sprintf("%d", [p.number]) | some p in ports])]) if count(ports) > 1
+
+others(ports, words) := [result.also(["spec", "ports", p.index], sprintf(words, [p.number])) | some p in array.slice(ports, 1, count(ports))]
+
+has(ports) := "has" if count(ports) == 1
+
+has(ports) := "have" if count(ports) > 1
+
+takes(ports) := "takes" if count(ports) == 1
+
+takes(ports) := "take" if count(ports) > 1
+
+what(ports) := "what is not HTTP" if {
+	ports[0].protocol == ""
+} else := "its traffic" if {
+	count(ports) == 1
+} else := "their traffic"
 
 clients := "the entry's own namespace" if {
 	input.object.spec.exportTo == ["."]
@@ -141,67 +188,79 @@ clients := "the entry's own namespace" if {
 	not input.object.spec.exportTo[0] in {"*", "."}
 } else := "every namespace that sees the entry"
 
-unmatched(port) := "every connection that no other filter chain matches" if {
-	port.protocol != ""
-} else := "every connection that is not HTTP and that no other filter chain matches"
+unmatched(port) := "every connection that no other filter chain matches" if port.protocol != ""
 
-about(port) := {"hosts": names, "ports": [port.number]}
+unmatched(port) := "every connection that is not HTTP and that no other filter chain matches" if port.protocol == ""
+
+listener(ports) := sprintf("Envoy's listener 0.0.0.0:%d", [ports[0].number]) if count(ports) == 1
+
+listener(ports) := "Envoy's listener on 0.0.0.0 for each of the ports" if count(ports) > 1
+
+cluster(ports) := sprintf("cluster outbound|%d||%s", [ports[0].number, captor]) if count(ports) == 1
+
+cluster(ports) := sprintf("the port's cluster of this entry, such as outbound|%d||%s", [ports[0].number, captor]) if count(ports) > 1
+
+about(ports) := {"hosts": names, "ports": [p.number | some p in ports]}
 
 findings contains result.with_more(
 	result.at(
-		field(port),
-		sprintf("port %d (%s) of %s has no address to tell its traffic by%s", [port.number, spoken(port), hosts.listed(names), advice(port)]),
+		field(ports[0]),
+		sprintf("%s (%s) of %s %s no address to tell %s by%s", [numbered(ports), spoken(ports[0]), hosts.listed(names), has(ports), what(ports), advice(ports[0])]),
 	),
 	{
-		"severity": severity(port),
+		"severity": severity(ports[0]),
 		"effect": sprintf(
-			"in %s, Envoy's listener 0.0.0.0:%d sends %s to cluster outbound|%d||%s, whichever host was meant",
-			[clients, port.number, unmatched(port), port.number, names[0]],
+			"in %s, %s sends %s to %s, whichever host was meant",
+			[clients, listener(ports), unmatched(ports[0]), cluster(ports)],
 		),
-		"subject": about(port),
+		"related": others(ports, "port %d is one of them"),
+		"subject": about(ports),
 	},
 ) if {
 	captures
 	entry.resolution != "NONE"
-	some port in entry.ports
-	opaque(port)
+	some ports in groups
 }
 
 findings contains result.with_more(
 	result.at(
-		field(port),
-		sprintf("port %d (%s) of %s has no address to tell its traffic by, and resolution NONE can go anywhere%s", [port.number, spoken(port), hosts.listed(names), advice(port)]),
+		field(ports[0]),
+		sprintf("%s (%s) of %s %s no address to tell %s by, and resolution NONE can go anywhere%s", [numbered(ports), spoken(ports[0]), hosts.listed(names), has(ports), what(ports), advice(ports[0])]),
 	),
 	{
-		"severity": severity(port),
+		"severity": severity(ports[0]),
 		"effect": sprintf(
-			"in %s, Envoy's listener 0.0.0.0:%d forwards %s to the address that was dialled, but as traffic of %s: it is counted and governed as that host's, and passes under outboundTrafficPolicy REGISTRY_ONLY",
-			[clients, port.number, unmatched(port), names[0]],
+			"in %s, %s forwards %s to the address that was dialled, but as traffic of %s: it is counted and governed as that host's, and passes under outboundTrafficPolicy REGISTRY_ONLY",
+			[clients, listener(ports), unmatched(ports[0]), captor],
 		),
-		"subject": about(port),
+		"related": others(ports, "port %d is one of them"),
+		"subject": about(ports),
 	},
 ) if {
 	captures
 	entry.resolution == "NONE"
-	some port in entry.ports
-	opaque(port)
+	some ports in groups
+}
+
+ranged := {ports |
+	some protocol in {"TCP", ""}
+	ports := [p | some p in entry.ports; p.protocol == protocol; p.number in {80, 8080}]
+	count(ports) > 0
 }
 
 findings contains result.with_more(
 	result.at(
-		field(port),
-		sprintf("port %d (%s) of %s takes all that goes to %s, HTTP included", [port.number, spoken(port), hosts.listed(names), hosts.listed(ranges)]),
+		field(ports[0]),
+		sprintf("%s (%s) of %s %s all that goes to %s, HTTP included", [numbered(ports), spoken(ports[0]), hosts.listed(names), takes(ports), hosts.listed(ranges)]),
 	),
 	{
 		"severity": "warning",
-		"effect": sprintf("on listener 0.0.0.0:%d Envoy prefers the filter chain of the range to the HTTP chain: requests to any address in it are forwarded as bytes, and routes, retries, timeouts and limits of HTTP hosts there do not apply", [port.number]),
-		"related": [result.also(["spec", "addresses"], "the ranges")],
-		"subject": about(port),
+		"effect": sprintf("on %s the filter chain of the range comes before the HTTP chain: requests to any address in it are forwarded as bytes, and routes, retries, timeouts and limits of HTTP hosts there do not apply", [listener(ports)]),
+		"related": array.concat([result.also(["spec", "addresses"], "the ranges")], others(ports, "port %d is one of them")),
+		"subject": about(ports),
 	},
 ) if {
 	count(ranges) > 0
 	not hidden
-	some port in entry.ports
-	port.protocol in {"TCP", ""}
-	port.number in {80, 8080}
+	some ports in ranged
 }

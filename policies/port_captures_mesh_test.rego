@@ -19,12 +19,14 @@ severities(resolution, ports) := {f.severity | some f in found({"spec": {}}, res
 
 test_error_where_everybody_goes if {
 	severities("DNS", [port(443, "TCP")]) == {"error"}
-	severities("STATIC", [port(80, "")]) == {"error"}
+	severities("STATIC", [port(80, "TCP")]) == {"error"}
+	severities("STATIC", [port(443, "")]) == {"error"}
 }
 
 test_warning_elsewhere if {
 	severities("DNS", [port(5432, "TCP")]) == {"warning"}
 	severities("DNS", [port(8080, "TCP")]) == {"warning"}
+	severities("DNS", [port(80, "")]) == {"warning"}
 }
 
 test_warning_with_none if severities("NONE", [port(443, "TCP"), port(6379, "REDIS")]) == {"warning"}
@@ -51,4 +53,18 @@ test_says_whose_clients if {
 test_http_gets_through_where_envoy_sniffs if {
 	some f in found({"spec": {}}, "DNS", [port(7000, "")])
 	contains(f.effect, "every connection that is not HTTP and")
+}
+
+test_ports_that_read_alike_are_one_finding if {
+	found_on_four := found({"spec": {}}, "DNS", [port(9092, "TCP"), port(9093, "TCP"), port(443, "TCP"), port(9094, "")])
+	{f.subject.ports | some f in found_on_four} == {[9092, 9093], [443], [9094]}
+}
+
+test_of_several_hosts_the_first_by_name_has_the_chain if {
+	hosts := [{"name": "b.example.com"}, {"name": "a.example.com"}]
+	findings := port_captures_mesh.findings with input.object as {"spec": {}}
+		with mesh.entry as object.union(entry("DNS", [port(9092, "TCP")]), {"hosts": hosts})
+		with mesh.settings as unknown
+	some f in findings
+	endswith(f.effect, "to cluster outbound|9092||a.example.com, whichever host was meant")
 }

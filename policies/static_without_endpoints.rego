@@ -10,8 +10,9 @@
 #   it out of the cluster.
 #
 #   Unix domain sockets and IPv6 addresses are endpoints like any other. So are those that another entry of the namespace brings
-#   for a port of the same host and name, whatever its exportTo: Istio puts them together. Under a name of the cluster's own, the pods of a Service
-#   count as well, so the rule does not judge it.
+#   for a port of the same host and name, whatever its exportTo: Istio puts them together. The
+#   pods of a Service count as well, so the rule does not judge a host that a Service has, nor a MESH_INTERNAL one under the
+#   cluster's domain.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://istio.io/latest/docs/reference/config/networking/workload-entry/
@@ -52,10 +53,10 @@ unserved(h) := [p | some p in entry.ports; p.family != "none"; not p.name in h.e
 
 carried := [p | some p in entry.ports; p.family != "none"]
 
-orphans := [h.name | some h in entry.hosts; not h.in_cluster; count(unserved(h)) == count(carried)]
+orphans := [h.name | some h in entry.hosts; not h.may_have_pods; count(unserved(h)) == count(carried)]
 
 # Istio adds the pods of a Service to an entry of the same name and namespace, and pods are never in view.
-shared := [h.name | some h in entry.hosts; h.in_cluster; count(unserved(h)) > 0]
+shared := [h.name | some h in entry.hosts; h.may_have_pods; count(unserved(h)) > 0]
 
 listens := sprintf("; addresses (%s) are those that clients dial, not where Envoy connects to", [hosts.listed(addresses)]) if count(addresses) > 0
 
@@ -100,7 +101,7 @@ findings contains result.with_more(
 ) if {
 	none_listed
 	some h in entry.hosts
-	not h.in_cluster
+	not h.may_have_pods
 	some p in unserved(h)
 	count(unserved(h)) < count(carried)
 }

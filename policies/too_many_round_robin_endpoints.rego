@@ -39,13 +39,19 @@ where(e) := e.address if {
 	is_string(e.address)
 } else := "one without address"
 
+compiled := sprintf("; where the webhook does not run, Envoy's LOGICAL_DNS cluster gets %s and none of the others", [endpoints[0]]) if {
+	count(input.object.spec.ports) > 0
+} # no cluster either
+
+else := ""
+
 findings contains result.with_more(
 	result.at(
 		["spec", "endpoints"],
 		sprintf("resolution DNS_ROUND_ROBIN takes one endpoint at most, and there are %d: %s", [count(endpoints), hosts.listed(endpoints)]),
 	),
 	{
-		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, Envoy's LOGICAL_DNS cluster gets %s and none of the others", [endpoints[0]]),
+		"effect": concat("", ["istiod's webhook rejects the object", compiled]),
 		"related": [result.also(["spec", "resolution"], "DNS_ROUND_ROBIN is set here")],
 		"subject": {"hosts": hosts.of(input.object), "ports": [p.number | some p in spec.ports; is_number(p.number)]},
 	},

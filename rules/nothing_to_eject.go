@@ -26,7 +26,7 @@ var _ = register(lint.Rule{
 			"and with one fixed endpoint the list has one entry. With max_ejection_percent below 100 that one is never ejected; at 100 it is, " +
 			"and then every call fails with 503 UH until it comes back.\n\n" +
 			"A host of resolution DNS is not reported, since only the resolver knows how many addresses it has. Neither is a wildcard rule " +
-			"that also takes in a host with several.",
+			"that also takes in a host with several. In a subset only the endpoints with its labels count.",
 		Remedy: "If the name has several addresses, write resolution: DNS or list them as endpoints. Otherwise drop outlierDetection and rely " +
 			"on a short connectTimeout and on retries.",
 		Proof: lint.Proof{Kind: "envoy", Text: "Istio copies outlier_detection onto ORIGINAL_DST and LOGICAL_DNS clusters; that it can move no traffic there follows from Envoy's cluster types"},
@@ -51,7 +51,7 @@ var _ = register(lint.Rule{
 			if w.Level.Shadowed || len(w.Level.Ports) == 0 {
 				continue
 			}
-			lone, all := loneAddresses(p.Mesh, w.Level.Ports)
+			lone, all := loneAddresses(p.Mesh, w.Level.Ports, w.Level.SubsetLabels(p.Object))
 			if !all || len(lone) == 0 {
 				continue
 			}
@@ -84,13 +84,14 @@ type loneAddress struct {
 }
 
 // loneAddresses picks the ports for which Envoy has no second address. all says that none of the ports has one. Ports of
-// DYNAMIC_DNS hosts count as without and are not returned: what outlierDetection does there is another fault.
-func loneAddresses(ix *mesh.Index, ports []effective.Port) (lone []loneAddress, all bool) {
+// DYNAMIC_DNS hosts count as without and are not returned: what outlierDetection does there is another fault. subset holds the labels
+// of the endpoints that count.
+func loneAddresses(ix *mesh.Index, ports []effective.Port, subset object.Value) (lone []loneAddress, all bool) {
 	for _, port := range ports {
 		if port.Family == mesh.NoProxy {
 			continue
 		}
-		if port.Target.IsService() || ix.Settings().InCluster(port.Host) {
+		if port.Target.IsService() || port.InCluster && ix.Settings().InCluster(port.Host) {
 			return nil, false // the addresses of services in the mesh come and go
 		}
 		l := loneAddress{port: port, at: object.Path{"spec", "resolution"}, note: "the resolution is written here"}
@@ -102,11 +103,14 @@ func loneAddresses(ix *mesh.Index, ports []effective.Port) (lone []loneAddress, 
 		case effective.LogicalDNS:
 			l.reason = "with resolution DNS_ROUND_ROBIN Envoy uses one address at a time"
 		default:
-			n, known := effective.EndpointCount(ix, port.Host, port.Target)
+			n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, subset)
 			if !known || n != 1 {
 				return nil, false
 			}
 			l.reason = "it has a single address"
+			if subset.Len() > 0 {
+				l.reason = "the subset has a single address"
+			}
 			l.at, l.note = object.Path{"spec", "endpoints"}, "the only endpoint"
 		}
 		lone = append(lone, l)

@@ -40,7 +40,11 @@ func oneOf(s string, words []string) (string, error) {
 			return w, nil
 		}
 	}
-	return "", fmt.Errorf("it is not one of %s%s", strings.Join(words, ", "), didYouMean(s, words))
+	hint := ""
+	if meant := lint.Slip(s, words); meant != "" {
+		hint = fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return "", fmt.Errorf("it is not one of %s%s", strings.Join(words, ", "), hint)
 }
 
 // didYouMean ends a sentence about a word that is not among words; "" if none of them is near.
@@ -55,6 +59,7 @@ func didYouMean(word string, words []string) string {
 type list struct {
 	items []string
 	hint  string // what help calls an item
+	from  string // the variable that it was set from, "" if it was the flag
 }
 
 func (l *list) String() string { return strings.Join(l.items, ",") }
@@ -144,6 +149,9 @@ func readTwins(cmd *cobra.Command, getenv func(string) string) error {
 			if v := getenv(name); v != "" {
 				if err := cmd.Flags().Set(f.Name, v); err != nil {
 					errs = append(errs, fmt.Errorf("%s=%s: %w", name, v, rootCause(err)))
+				}
+				if l, ok := f.Value.(*list); ok { // its items are checked once the rules are known
+					l.from = name
 				}
 			}
 		}

@@ -202,6 +202,7 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 		c.Mesh.Dataplane = f.dataplane.value
 	}
 	c.Enable, c.Disable = f.enable.items, f.disable.items
+	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
 	return r, nil
 }
 
@@ -247,7 +248,6 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
-		c.Enable, c.Disable = canonical(rules, c.Enable), canonical(rules, c.Disable)
 	} else {
 		c.Rules = nil // what it says about rules is checked once rules are needed
 	}

@@ -56,19 +56,3 @@ func findRule(all []lint.Rule, word string) (*lint.Rule, error) {
 	}
 	return nil, fmt.Errorf("unknown rule %q%s", word, cmp.Or(didYouMean(word, words), "; `meshvet rules` lists them"))
 }
-
-// canonical spells IDs, names and categories of rules as the rules do; the engine compares them letter by letter.
-func canonical(all []lint.Rule, words []string) []string {
-	out := slices.Clone(words)
-	for i, w := range out {
-		for j := range all {
-			m := &all[j].Meta
-			for _, known := range []string{m.ID, m.Name, string(m.Category)} {
-				if strings.EqualFold(known, w) {
-					out[i] = known
-				}
-			}
-		}
-	}
-	return out
-}

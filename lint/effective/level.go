@@ -1,6 +1,9 @@
 package effective
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -27,6 +30,14 @@ type Level struct {
 	Ports []Port
 	// Shadowed says that an earlier entry for the same port makes Istio ignore this one.
 	Shadowed bool
+}
+
+// SubsetLabels are the labels that the endpoints of the level's subset have, absent outside subsets.
+func (l *Level) SubsetLabels(o *object.Object) object.Value {
+	if l.Kind != SubsetLevel && l.Kind != SubsetEntry {
+		return object.Value{}
+	}
+	return o.Lookup(l.Path[:3]).Get("labels") // spec.subsets[i]
 }
 
 // LevelsIn lists the traffic policies of a rule, as far as they are written, with the ports that each reaches.
@@ -65,23 +76,40 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 	return out
 }
 
-// EndpointCount returns how many addresses a target of a fixed list has, its rivals in the same namespace included. known is
-// false for DNS names, whose number of addresses only the resolver knows, and for endpoints chosen by labels.
-func EndpointCount(ix *mesh.Index, h mesh.Host, t *mesh.Target) (n int, known bool) {
+// EndpointCount returns how many addresses Envoy holds for a port of a target, those that other entries of the namespace bring
+// included. Istio keeps the endpoints of a fixed list by the name of the port and those of a DNS list by its number. known is
+// false for DNS names, whose number of addresses only the resolver knows, for endpoints chosen by labels, and where something
+// in a fixed list is no address. Only endpoints with all of labels count, as for a subset.
+func EndpointCount(ix *mesh.Index, h mesh.Host, t *mesh.Target, port mesh.Port, labels object.Value) (n int, known bool) {
+	fixed := ClusterTypeOf(t) == EDS
 	for _, m := range ix.Merged(h, t, t.Namespace()) {
-		if m.HasSelector() {
+		if !slices.ContainsFunc(m.Ports, func(p mesh.Port) bool {
+			return fixed && p.Name == port.Name || !fixed && p.Number == port.Number
+		}) {
+			continue
+		}
+		if m.HasSelector() || !fixed && m.Endpoints().Len() == 0 && labels.Len() == 0 { // without endpoints the host itself is looked up
 			return 0, false
 		}
 		for _, e := range m.Endpoints().Items() {
-			address := mesh.Host(e.Get("address").Str())
-			if ClusterTypeOf(t) != EDS && !address.IsAddress() {
+			if !hasLabels(e, labels) {
+				continue
+			}
+			address := e.Get("address").Str()
+			if !mesh.Host(address).IsAddress() && !(fixed && strings.HasPrefix(address, "unix://")) {
 				return 0, false
 			}
 			n++
 		}
 	}
-	if n == 0 && ClusterTypeOf(t) != EDS {
-		return 0, false // the host itself is looked up
+	return n, fixed || n > 0 || labels.Len() > 0
+}
+
+func hasLabels(endpoint, labels object.Value) bool {
+	for k, v := range labels.Fields() {
+		if endpoint.At("labels", k).Text() != v.Text() {
+			return false
+		}
 	}
-	return n, true
+	return true
 }

@@ -20,13 +20,19 @@ type Unwatched struct {
 	Policies []*Policy
 }
 
-// WatchableHost says whether outlier detection can do anything for a host outside the mesh: it needs a list that may hold a
-// second address.
+// WatchableHost says whether outlier detection can do anything for some port of a host outside the mesh.
 func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
+	return slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
+		return slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return watchable(ix, h, t, p) })
+	})
+}
+
+// watchable says whether outlier detection can do anything for a port: it needs a list that may hold a second address.
+func watchable(ix *mesh.Index, h mesh.Host, t *mesh.Target, p mesh.Port) bool {
 	if t.IsService() || !t.External || ix.Settings().InCluster(h) || t.HasSelector() {
 		return false
 	}
-	n, known := EndpointCount(ix, h, t)
+	n, known := EndpointCount(ix, h, t, p, object.Value{})
 	switch ClusterTypeOf(t) {
 	case EDS:
 		return known && n >= 2
@@ -50,7 +56,7 @@ func UnwatchedPorts(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string, 
 	levels := LevelsOfMerged(ix, u.Rule, "")
 	for _, m := range ix.Merged(h, t, t.Namespace()) {
 		for _, p := range m.Ports {
-			if p.Family == mesh.NoProxy || slices.ContainsFunc(u.Ports, func(have Port) bool { return have.Number == p.Number }) {
+			if p.Family == mesh.NoProxy || !watchable(ix, h, t, p) || slices.ContainsFunc(u.Ports, func(have Port) bool { return have.Number == p.Number }) {
 				continue
 			}
 			policy := levels.For(p.Number, Without{})

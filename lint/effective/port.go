@@ -93,12 +93,12 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 	var out Reach
 	seen := map[class]int{}
 	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
-		endpoints := -1
-		if n, known := EndpointCount(ix, hit.Host, hit.Target); known {
-			endpoints = n
-		}
 		named := t.Object.Spec().Get("subjectAltNames").Len() > 0
 		for _, p := range t.Ports {
+			endpoints := -1
+			if n, known := EndpointCount(ix, hit.Host, t, p, object.Value{}); known {
+				endpoints = n
+			}
 			c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
 			if i, dup := seen[c]; dup {
 				out.Hosts[i]++

@@ -315,6 +315,11 @@ func (l *loader) unloadable(p piece, e *documentError) {
 			l.template(marker, f.locationAt(p.start+off), judged)
 			return
 		}
+		// ${NAME} is text in most places, so it is the cause only on the line of the fault, such as in [${NAME}].
+		if marker, off := placeholderOnLine(text, int(e.at)-p.start); marker != "" {
+			l.template(marker, f.locationAt(p.start+off), judged)
+			return
+		}
 	}
 	if judged {
 		f.problem(e.kind, e.location(f), "%s", e.msg)
@@ -364,6 +369,9 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 		marker, _ := findTemplate(v.Str())
 		if marker == "" {
 			marker, _ = findTemplate(v.Key())
+		}
+		if marker == "" {
+			marker = placeholder.FindString(v.Str())
 		}
 		l.template(marker, at, o.Kind.Judged())
 		return

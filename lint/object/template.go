@@ -9,11 +9,35 @@ import (
 // rendered, and whole-value placeholders such as %NAME% and @@NAME@@.
 var templateSyntax = regexp.MustCompile(`\{\{|\{%|%\{|<%[=\-]?|</?#(?:if|list|else|assign|macro)|(?m:(?:^|[\s"'])(?:%[A-Za-z_]\w*%|@@\w+@@)(?:$|[\s"']))`)
 
+// placeholder is what a shell, envsubst, Flux and Terraform replace: ${NAME}, with what may follow the name. A $ or ${} of another
+// form is text.
+var placeholder = regexp.MustCompile(`\$\{ *[A-Za-z_]\w*[^{}\r\n]*\}`)
+
+// HasPlaceholder says whether text holds a variable of the form ${NAME}, to be replaced before the manifest is applied. Where any
+// text can stand, such a value is as good as any other, and equal ones stay equal; elsewhere it is not the value that will count.
+func HasPlaceholder(text string) bool {
+	return strings.Contains(text, "${") && placeholder.MatchString(text)
+}
+
+// placeholderOnLine returns the first placeholder on the line of text that holds a byte, and where it stands, or "".
+func placeholderOnLine(text string, at int) (marker string, off int) {
+	at = min(max(at, 0), len(text))
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ := strings.Cut(text[start:], "\n")
+	loc := placeholder.FindStringIndex(line)
+	if loc == nil || strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
+		return "", 0
+	}
+	return line[loc[0]:loc[1]], start + loc[0]
+}
+
 // renderAdvice says how a template becomes something that can be linted.
 func renderAdvice(marker string) string {
 	switch {
 	case strings.HasPrefix(marker, "{{"):
 		return "render it first (helm template, or the tool that fills it in) and lint the output"
+	case strings.HasPrefix(marker, "${"):
+		return "fill it in first (envsubst, or the tool that replaces it) and lint the output"
 	case strings.HasPrefix(marker, "%{"):
 		return "lint the output of terraform's templatefile"
 	}
@@ -52,6 +76,9 @@ func templated(o *Object) Value {
 	for _, v := range [...]Value{meta.Get("name"), meta.Get("generateName"), meta.Get("namespace")} {
 		if found := findMarker(v, false); found.Exists() {
 			return found
+		}
+		if o.Kind.Judged() && HasPlaceholder(v.Str()) {
+			return v
 		}
 	}
 	switch o.Kind {

@@ -120,7 +120,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere,
+			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
@@ -134,6 +134,12 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		"hosts": hosts, "ports": ports, "addresses": t.Addresses(), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
 		"namespace": t.Namespace(),
 	}, nil
+}
+
+// mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry
+// is for something in the mesh by a name of the cluster, so that one that is not in view may.
+func mayHavePods(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
+	return !t.External && ix.Settings().InCluster(h) || slices.ContainsFunc(ix.Targets(h), (*mesh.Target).IsService)
 }
 
 // portRecord describes a port to policies.
@@ -150,7 +156,7 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		r["subject_alt_names"] = t.Object.Spec().Get("subjectAltNames").Strings()
 		r["endpoints"] = nil
 		if port.Host != "" {
-			if n, known := effective.EndpointCount(ix, port.Host, t); known {
+			if n, known := effective.EndpointCount(ix, port.Host, t, port.Port, object.Value{}); known {
 				r["endpoints"] = n
 			}
 		}
@@ -221,21 +227,24 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 	for _, w := range effective.WrittenIn(p.Object, string(block), reach) {
 		out = append(out, record{
 			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
-			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value.Any(),
-			"ports": alikePorts(p.Mesh, w.Level.Ports),
+			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value,
+			"ports": alikePorts(p, w.Level.Ports, w.Level.SubsetLabels(p.Object)),
 		})
 	}
 	return out, nil
 }
 
-// alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands.
-func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
+// alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands. labels
+// are those of the subset whose endpoints count.
+func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any {
+	ix := p.Mesh
 	type class struct {
 		number, targetPort                            uint32
 		protocol                                      string
 		cluster                                       effective.ClusterType
 		service, external, inCluster, selector, named bool
 		wildcard, sans, cleartext                     bool
+		endpoints                                     int // -1 if not known
 	}
 	out := []any{}
 	seen := map[class]record{}
@@ -244,9 +253,13 @@ func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
 		c := class{
 			number: port.Number, targetPort: port.TargetPort, protocol: port.Protocol, cluster: port.Cluster,
 			service: port.Target.IsService(), external: port.External(), inCluster: port.InCluster, selector: port.Target.HasSelector(),
-			named: ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
+			named: port.InCluster && ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
 			cleartext: port.IsTLS() && len(ix.CleartextRoutes(port.Host, port.Number)) > 0,
+			endpoints: -1,
+		}
+		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {
+			c.endpoints = n
 		}
 		hosts[c]++
 		if r, dup := seen[c]; dup {
@@ -255,8 +268,22 @@ func alikePorts(ix *mesh.Index, ports []effective.Port) []any {
 		}
 		r := portRecord(ix, port)
 		r["hosts"], r["selector"], r["in_cluster_name"], r["cleartext"] = 1, c.selector, c.named, c.cleartext
+		r["endpoints"] = nil
+		if c.endpoints >= 0 {
+			r["endpoints"] = c.endpoints
+		}
+		clients := effective.ClientsOf(ix, p.Object, port.Host, port.Target)
+		r["clients"] = record{"in": anyList(clients.In), "elsewhere": clients.Elsewhere, "except": anyList(clients.Except)}
 		seen[c] = r
 		out = append(out, r)
+	}
+	return out
+}
+
+func anyList(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
 	}
 	return out
 }

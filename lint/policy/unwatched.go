@@ -82,7 +82,7 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 	for _, l := range u.levels {
 		timeoutUnset := true
 		for i, port := range l.ports {
-			if _, known := effective.EndpointCount(p.Mesh, port.Host, port.Target); known {
+			if _, known := effective.EndpointCount(p.Mesh, port.Host, port.Target, port.Port, object.Value{}); known {
 				single = false // two at the least, else there would be nothing to say
 			}
 			if l.policies[i].Block("connectionPool").Value.At("tcp", "connectTimeout").Set() || l.policies[i].FromMesh("connectionPool") {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/meshvet/meshvet/lint"
 )
 
@@ -60,7 +58,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the reporter of a format. The error for a name that is none lists those that are, and the nearest.
+// Named returns the reporter of a format. The error for a name that is none lists those that are, and which may be meant.
 func Named(name string, opt Options) (Reporter, error) {
 	for _, f := range formats {
 		if f.name == name {
@@ -68,25 +66,10 @@ func Named(name string, opt Options) (Reporter, error) {
 		}
 	}
 	hint := ""
-	if n := nearest(name); n != "" {
+	if n := lint.Slip(name, Names()); n != "" {
 		hint = fmt.Sprintf("did you mean %q? ", n)
 	}
 	return nil, fmt.Errorf("unknown format %q: %sthe formats are %s", name, hint, strings.Join(Names(), ", "))
-}
-
-// nearest returns the format that name is most likely a misspelling of, "" if there is none.
-func nearest(name string) string {
-	name = strings.ToLower(name)
-	if len(name) > 16 {
-		return ""
-	}
-	best, distance := "", 3 // two edits are a slip, three another word
-	for _, f := range formats {
-		if d := levenshtein.ComputeDistance(name, f.name); d < min(distance, len(f.name)-1) {
-			best, distance = f.name, d
-		}
-	}
-	return best
 }
 
 type reporter struct {

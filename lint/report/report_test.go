@@ -32,6 +32,7 @@ func TestNamedUnknown(t *testing.T) {
 		{"jsn", `unknown format "jsn": did you mean "json"? ` + list},
 		{"JSON", `unknown format "JSON": did you mean "json"? ` + list},
 		{"sarfi", `unknown format "sarfi": did you mean "sarif"? ` + list},
+		{"gitlab", `unknown format "gitlab": ` + list},
 		{"yaml", `unknown format "yaml": ` + list},
 		{"", `unknown format "": ` + list},
 		{strings.Repeat("x", 20), `unknown format "xxxxxxxxxxxxxxxxxxxx": ` + list},

@@ -59,9 +59,9 @@ package meshvet.outlier_field_ignored
 import data.meshvet.lib.result
 import rego.v1
 
-blocks := [{"path": array.concat(level.path, ["outlierDetection"]), "value": level.policy.outlierDetection} |
-	some level in mesh.levels()
-	is_object(level.policy.outlierDetection)
+blocks := [block |
+	some block in mesh.blocks("outlierDetection")
+	is_object(block.value)
 ]
 
 has(block, field) if object.get(block.value, field, null) != null

@@ -31,13 +31,11 @@ var builtins = []builtin{
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
-	{"mesh.levels", "mesh.levels(): the traffic policies that the DestinationRule being judged writes, each with the ports that it reaches",
-		function(types.A), evalLevels},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
 		function(types.A), evalPartialPools},
-	{"mesh.reach", "mesh.reach(): the ports and hosts that the DestinationRule being judged takes in",
+	{"mesh.reach", "mesh.reach(): the host of the DestinationRule being judged, and whether anything that it takes in is known",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
@@ -146,7 +144,7 @@ func mayHavePods(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
 func portRecord(ix *mesh.Index, port effective.Port) record {
 	r := record{
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
-		"target_port": port.TargetPort, "tls": port.IsTLS(), "http2": port.IsHTTP2(),
+		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
 		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(),
 	}
@@ -183,35 +181,10 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports := make([]any, 0, len(reach.Ports))
-	for i, port := range reach.Ports {
-		rec := portRecord(p.Mesh, port)
-		rec["hosts"] = reach.Hosts[i]
-		ports = append(ports, rec)
-	}
 	return record{
 		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
-		"known": reach.Known(), "ports": ports, "selector": r.Selector != nil,
+		"known": reach.Known(),
 	}, nil
-}
-
-func evalLevels(p *lint.Pass, _ []*ast.Term) (any, error) {
-	_, reach, err := ruleAndReach(p)
-	if err != nil {
-		return nil, err
-	}
-	var out []any
-	for _, l := range p.Levels() {
-		ports := make([]any, 0, len(l.Ports))
-		for _, port := range l.Ports {
-			ports = append(ports, portRecord(p.Mesh, port))
-		}
-		out = append(out, record{
-			"level": string(l.Kind), "path": pathRecord(l.Path), "subset": l.Subset, "port": l.Port, "known": reach.Known(),
-			"ports": ports, "shadowed": l.Shadowed, "policy": p.Object.Lookup(l.Path).Any(), "retry_budget": l.HasRetryBudget(p.Mesh, p.Object),
-		})
-	}
-	return out, nil
 }
 
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {

@@ -94,6 +94,9 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 	}
 	subject := subjectOf(ports)
 	subject["blocks"] = []string{"outlierDetection"}
+	if p.Object.Kind == object.ServiceEntry {
+		subject["hosts"] = []string{} // no DestinationRule applies, so that nothing found on one is the cause
+	}
 	return record{
 		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts),
 		"several": len(u.hosts) > 1, "on": portNumbers(ports), "clients": clients, "cluster": string(ports[0].Cluster),

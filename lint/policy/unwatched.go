@@ -130,11 +130,11 @@ func portNumbers(ports []effective.Port) string {
 	return "ports " + strings.Join(words, ", ")
 }
 
-// familyOf is L4 or L7 if all of some ports are, "both" otherwise. What is sniffed may be HTTP and counts as L7.
+// familyOf is L4 or L7 if all of some ports are, "both" otherwise. What may carry requests counts as L7.
 func familyOf(ports []effective.Port) string {
 	l4 := 0
 	for _, p := range ports {
-		if p.Family == mesh.L4 {
+		if p.ForwardsBytes() {
 			l4++
 		}
 	}

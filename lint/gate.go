@@ -110,9 +110,8 @@ func compileLevelGates(gates []LevelGate) ([]compiledLevelGate, error) {
 // passesLevels says whether one of the traffic policies of the pass's object meets one of the gates.
 func passesLevels(gates []compiledLevelGate, p *Pass) bool {
 	for _, level := range p.Levels() {
-		policy := p.Object.Lookup(level.Path)
 		for _, g := range gates {
-			if slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(policy) }) {
+			if slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(level.Policy) }) {
 				continue
 			}
 			if !p.Reach().Known() || len(level.Ports) == 0 || slices.ContainsFunc(level.Ports, g.port.accepts) {

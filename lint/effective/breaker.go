@@ -40,7 +40,7 @@ func PartialPools(ix *mesh.Index, o *object.Object, levels []Level) []PartialPoo
 	var out []PartialPool
 	for i := range levels {
 		level := &levels[i]
-		pool := o.Lookup(level.Path).Get("connectionPool")
+		pool := level.Policy.Get("connectionPool")
 		if level.Shadowed || !pool.Set() {
 			continue
 		}

@@ -52,12 +52,11 @@ func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 			})
 		}
 		for _, f := range fields {
-			at := level.Path.Child(f.Path()...)
-			v := o.Lookup(at)
+			v := level.Policy.At(f.Path()...)
 			if !v.Set() {
 				continue
 			}
-			use := Use{Level: level, Field: f, Path: at, Value: v}
+			use := Use{Level: level, Field: f, Path: level.Path.Child(f.Path()...), Value: v}
 			for j, port := range level.Ports {
 				if live(f, j) {
 					use.Live = append(use.Live, port)

@@ -139,7 +139,7 @@ func namesOf(uses []*httpUse) string {
 
 // inertRecord describes one of the inert fields of a block.
 func inertRecord(p *lint.Pass, inerts []*httpUse, u *httpUse) record {
-	block := p.Object.Lookup(u.Path.Parent())
+	block := u.Level.Policy.At("connectionPool", "http")
 	carrier, whole := removalOf(inerts, block)
 	kept := block.Get("h2UpgradePolicy").Str() == "UPGRADE" && !block.Get("useClientProtocol").Bool()
 	r := record{

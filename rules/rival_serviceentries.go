@@ -116,8 +116,8 @@ type conflict struct {
 
 // conflictOf compares two entries that share a host and are both seen by a client.
 func conflictOf(ix *mesh.Index, mine, other *mesh.Target) (conflict, bool) {
-	if len(mine.Ports) == 0 || len(other.Ports) == 0 {
-		return conflict{}, false // without ports Istio compiles nothing for an entry
+	if len(numbers(mine)) == 0 && len(numbers(other)) == 0 {
+		return conflict{}, false // nothing is compiled for either; but one without ports takes the host from one that has some
 	}
 	if mine.Namespace() == other.Namespace() {
 		return within(ix, mine, other)
@@ -146,7 +146,13 @@ func within(ix *mesh.Index, mine, other *mesh.Target) (conflict, bool) {
 		add(lint.Error, resolutions(mine, other), effect)
 		byOrder = true
 	}
-	if lost := lostPorts(first, mine, other); len(separate) > 0 && lost != "" {
+	switch lost := lostPorts(first, mine, other, len(separate) > 0); {
+	case lost == "":
+	case len(separate) == 0:
+		add(lint.Error, "the protocol of a port, UDP on one side",
+			fmt.Sprintf("of a port number that both have Istio takes the port of %s, and it compiles nothing for UDP: %s", first.name, lost))
+		byOrder = true
+	default:
 		if mine.Resolution != other.Resolution {
 			if len(shared) == 0 {
 				c.differ = append(c.differ, resolutions(mine, other))
@@ -210,13 +216,17 @@ func precedence(ix *mesh.Index, mine, other *mesh.Target) order {
 	return o
 }
 
-// lostPorts says which ports get no cluster, "" if none does: those that only the second entry has.
-func lostPorts(first order, mine, other *mesh.Target) string {
+// lostPorts says which ports get no cluster, "" if none does: of separate entries those that only the second has, else those of
+// whose number the first has a UDP port.
+func lostPorts(first order, mine, other *mesh.Target, separate bool) string {
 	lost := func(winner, loser *mesh.Target) []uint32 {
 		if first.target == loser {
 			return nil
 		}
-		return portsOnlyOf(loser, winner)
+		return slices.DeleteFunc(portsOnlyOf(loser, winner), func(n uint32) bool {
+			_, udp := winner.Port(n)
+			return !separate && !udp
+		})
 	}
 	theirs, ours := lost(mine, other), lost(other, mine)
 	const fate = "a listener but no cluster"
@@ -251,17 +261,19 @@ func settings(a, b *mesh.Target, shared []uint32) []difference {
 		out = append(out, difference{s, what, effect, byOrder})
 	}
 	for _, n := range shared {
-		pa, _ := a.Port(n)
-		pb, _ := b.Port(n)
+		pa, _ := proxied(a, n)
+		pb, _ := proxied(b, n)
 		if sameProtocol(pa, pb) {
 			continue
 		}
-		add(lint.Warning, fmt.Sprintf("the protocol of port %d %s", n, against(protocolName(pa), protocolName(pb))), pa.Family == mesh.L7 && pb.Family == mesh.L7 || readsHTTP(pa) != readsHTTP(pb), protocolEffect(a, b, pa, pb))
+		d := protocolDifference(a, b, pa, pb)
+		d.what = fmt.Sprintf("the protocol of port %d %s", n, against(protocolName(pa), protocolName(pb)))
+		out = append(out, d)
 		break
 	}
 	for _, n := range shared {
-		pa, _ := a.Port(n)
-		pb, _ := b.Port(n)
+		pa, _ := proxied(a, n)
+		pb, _ := proxied(b, n)
 		if pa.EndpointPort() == pb.EndpointPort() {
 			continue
 		}
@@ -289,7 +301,7 @@ func settings(a, b *mesh.Target, shared []uint32) []difference {
 			return fmt.Sprintf("Istio takes the location of %s: whether calls are mesh-internal, with automatic mutual TLS, depends on it", o.name)
 		})
 	}
-	if l7 := slices.ContainsFunc(shared, func(n uint32) bool { p, _ := a.Port(n); return p.Family == mesh.L7 }); l7 && !sameSet(a, b, "addresses") {
+	if l7 := slices.ContainsFunc(shared, func(n uint32) bool { p, _ := proxied(a, n); return p.Family == mesh.L7 }); l7 && !sameSet(a, b, "addresses") {
 		add(lint.Info, "addresses", true, func(o order) string {
 			return fmt.Sprintf("HTTP requests to an address find a route only if it is one of %s", o.last)
 		})
@@ -300,28 +312,51 @@ func settings(a, b *mesh.Target, shared []uint32) []difference {
 // readsHTTP says whether Istio gives a port HTTP routes.
 func readsHTTP(p mesh.Port) bool { return p.Family == mesh.L7 || p.Family == mesh.Sniffed }
 
-// protocolEffect says what Istio makes of two protocols on one port of a host.
-func protocolEffect(a, b *mesh.Target, pa, pb mesh.Port) func(order) string {
-	return func(o order) string {
-		switch {
-		case pa.Family == mesh.L7 && pb.Family == mesh.L7:
-			return fmt.Sprintf("on port %d Envoy speaks the protocol of %s to the endpoints", pa.Number, o.name)
-		case readsHTTP(pa) == readsHTTP(pb):
-			return fmt.Sprintf("on port %d Istio builds what each protocol needs, and both lead to one cluster", pa.Number)
+// protocolDifference says what Istio makes of two protocols on one port of a host.
+func protocolDifference(a, b *mesh.Target, pa, pb mesh.Port) difference {
+	n := pa.Number
+	switch {
+	case pa.Family == mesh.L7 && pb.Family == mesh.L7:
+		return difference{severity: lint.Warning, byOrder: true, effect: func(o order) string {
+			return fmt.Sprintf("on port %d Envoy speaks the protocol of %s to the endpoints", n, o.name)
+		}}
+	case readsHTTP(pa) && readsHTTP(pb):
+		sniffed := a
+		if pb.Family == mesh.Sniffed {
+			sniffed = b
 		}
+		return difference{severity: lint.Warning, byOrder: true, effect: func(o order) string {
+			switch o.target {
+			case nil:
+				return fmt.Sprintf("on port %d connections that are not HTTP reach the host only if the entry with no protocol was created first", n)
+			case sniffed:
+				return fmt.Sprintf("on port %d Envoy takes connections that are not HTTP to be for the host too", n)
+			}
+			return fmt.Sprintf("on port %d connections that are not HTTP do not reach the host", n)
+		}}
+	case readsHTTP(pa) || readsHTTP(pb):
 		http, reader := pa, a
 		if readsHTTP(pb) {
 			http, reader = pb, b
 		}
-		start := fmt.Sprintf("on port %d Istio builds a filter chain for each protocol", pa.Number)
-		switch o.target {
-		case nil:
-			return fmt.Sprintf("%s, but has a route for HTTP requests to the host only if the entry with %s was created last", start, protocolName(http))
-		case reader:
-			return start + ", but has no route for HTTP requests to the host"
-		}
-		return start + ", and both lead to one cluster"
+		start := fmt.Sprintf("on port %d Istio builds a filter chain for each protocol", n)
+		return difference{severity: lint.Warning, byOrder: true, effect: func(o order) string {
+			switch o.target {
+			case nil:
+				return fmt.Sprintf("%s, but has a route for HTTP requests to the host only if the entry with %s was created last", start, protocolName(http))
+			case reader:
+				return start + ", but has no route for HTTP requests to the host"
+			}
+			return start + ", and both lead to one cluster"
+		}}
+	case pa.IsOpaque() && pb.IsOpaque():
+		return difference{severity: lint.Warning, byOrder: true, effect: func(o order) string {
+			return fmt.Sprintf("on port %d Envoy reads the protocol of %s", n, o.name)
+		}}
 	}
+	return difference{severity: lint.Info, effect: func(order) string {
+		return fmt.Sprintf("on port %d Istio builds a filter chain for each protocol, and both lead to one cluster", n)
+	}}
 }
 
 // endpoints says what becomes of two different lists of endpoints.
@@ -333,8 +368,8 @@ func endpoints(a, b *mesh.Target, shared []uint32) difference {
 		}, false}
 	}
 	names := slices.ContainsFunc(shared, func(n uint32) bool {
-		pa, _ := a.Port(n)
-		pb, _ := b.Port(n)
+		pa, _ := proxied(a, n)
+		pb, _ := proxied(b, n)
 		return pa.Name != pb.Name
 	})
 	switch {
@@ -503,17 +538,26 @@ func reportListener(p *lint.Pass, mine *mesh.Target, r mesh.ListenerRival) {
 
 // sharedPorts are the numbers of ports that both entries have, portsOnlyOf those that only the first has.
 func sharedPorts(a, b *mesh.Target) []uint32 {
-	return slices.DeleteFunc(numbers(a), func(n uint32) bool { _, both := b.Port(n); return !both })
+	return slices.DeleteFunc(numbers(a), func(n uint32) bool { _, both := proxied(b, n); return !both })
 }
 
 func portsOnlyOf(a, b *mesh.Target) []uint32 {
-	return slices.DeleteFunc(numbers(a), func(n uint32) bool { _, both := b.Port(n); return both })
+	return slices.DeleteFunc(numbers(a), func(n uint32) bool { _, both := proxied(b, n); return both })
+}
+
+// proxied returns the port with a number. Istio compiles nothing for UDP, so such ports do not count, here as in numbers.
+func proxied(t *mesh.Target, n uint32) (mesh.Port, bool) {
+	i := slices.IndexFunc(t.Ports, func(p mesh.Port) bool { return p.Number == n && p.Family != mesh.NoProxy })
+	if i < 0 {
+		return mesh.Port{}, false
+	}
+	return t.Ports[i], true
 }
 
 func numbers(t *mesh.Target) []uint32 {
 	var out []uint32
 	for _, p := range t.Ports {
-		if !slices.Contains(out, p.Number) {
+		if p.Family != mesh.NoProxy && !slices.Contains(out, p.Number) {
 			out = append(out, p.Number)
 		}
 	}
@@ -571,6 +615,9 @@ func listed(parts []string) string {
 }
 
 func ports(list []uint32) string {
+	if len(list) == 0 {
+		return "none"
+	}
 	words := make([]string, 0, len(list))
 	for _, n := range list {
 		words = append(words, fmt.Sprint(n))

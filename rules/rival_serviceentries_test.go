@@ -42,6 +42,20 @@ func TestRivalServiceEntryEffects(t *testing.T) {
 				"so HTTP calls there end in 503 with flag NC and other connections are closed; a comes first because it is exported to chosen namespaces",
 		},
 		{
+			"no ports at all", entry("q", "a", "", "", dns), entry("q", "b", "", tls443, none), lint.Error,
+			"Istio compiles clusters for the ports of the entry that was created first only: if that is a, port 443 of b gets a listener but no cluster, " +
+				"so HTTP calls there end in 503 with flag NC and other connections are closed; files do not show which is older",
+		},
+		{
+			"UDP and TCP", entry("q", "a", "", "{number: 53, name: udp, protocol: UDP}", dns+", addresses: [192.0.2.53]"), entry("q", "b", "", "{number: 53, name: tcp, protocol: TCP}", dns+", addresses: [192.0.2.53]"), lint.Error,
+			"of a port number that both have Istio takes the port of the entry that was created first, and it compiles nothing for UDP: if that is a, port 53 of b gets a listener but no cluster; files do not show which is older",
+		},
+		{
+			"no ports in another namespace", entry("m", "a", "", "", dns), entry("q", "b", "", tls443, dns), lint.Error,
+			"Istio gives each client one of them whole: clients in namespace m that of m, clients in namespace q that of q, all others the one that was created first; " +
+				"port 443 is missing where that of m is used; files do not show which is older",
+		},
+		{
 			"TLS and HTTP", entry("q", "a", "", tls443, dns), entry("q", "b", "", "{number: 443, name: http, protocol: HTTP}", dns), lint.Warning,
 			"on port 443 Istio builds a filter chain for each protocol, but has a route for HTTP requests to the host only if the entry with HTTP was created last; files do not show which is older",
 		},
@@ -54,8 +68,24 @@ func TestRivalServiceEntryEffects(t *testing.T) {
 			"on port 443 Istio builds a filter chain for each protocol, but has no route for HTTP requests to the host; b is the older",
 		},
 		{
-			"TLS and TCP", entry("q", "a", "", tls443, dns), entry("q", "b", "", "{number: 443, name: tcp, protocol: TCP}", dns), lint.Warning,
-			"on port 443 Istio builds what each protocol needs, and both lead to one cluster",
+			"TLS and TCP", entry("q", "a", "", tls443, dns), entry("q", "b", "", "{number: 443, name: tcp, protocol: TCP}", dns), lint.Info,
+			"on port 443 Istio builds a filter chain for each protocol, and both lead to one cluster",
+		},
+		{
+			"MONGO and TCP", entry("q", "a", "", "{number: 443, name: mongo, protocol: MONGO}", dns), entry("q", "b", "", "{number: 443, name: tcp, protocol: TCP}", dns), lint.Warning,
+			"on port 443 Envoy reads the protocol of the entry that was created first; files do not show which is older",
+		},
+		{
+			"HTTP and none", entry("q", "a", "", http80, dns), entry("q", "b", "", "{number: 80, name: http}", dns), lint.Warning,
+			"on port 80 connections that are not HTTP reach the host only if the entry with no protocol was created first; files do not show which is older",
+		},
+		{
+			"HTTP, then none", entry("q", "a", first, http80, dns), entry("q", "b", last, "{number: 80, name: http}", dns), lint.Warning,
+			"on port 80 connections that are not HTTP do not reach the host; a is the older",
+		},
+		{
+			"none, then HTTP", entry("q", "a", last, http80, dns), entry("q", "b", first, "{number: 80, name: http}", dns), lint.Warning,
+			"on port 80 Envoy takes connections that are not HTTP to be for the host too; b is the older",
 		},
 		{
 			"GRPC and HTTP", entry("q", "a", "", "{number: 80, name: grpc, protocol: GRPC}", dns), entry("q", "b", "", http80, dns), lint.Warning,

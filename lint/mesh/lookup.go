@@ -3,6 +3,7 @@ package mesh
 import (
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -117,10 +118,10 @@ func (x *Index) Target(o *object.Object) *Target {
 		return nil
 	}
 	for _, h := range t.Hosts {
-		for _, have := range x.targets.at(x.seed, h) {
-			if have.Object == o {
-				return have
-			}
+		list := x.targets.at(x.seed, h)
+		at := sort.Search(len(list), func(i int) bool { return !olderTarget(list[i], t) })
+		if at < len(list) && list[at].Object == o {
+			return list[at]
 		}
 	}
 	return t

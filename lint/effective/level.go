@@ -24,8 +24,8 @@ type Level struct {
 	Kind   LevelKind
 	Path   object.Path // of the traffic policy or port entry
 	Policy object.Value
-	Subset string      // name, at the subset levels
-	Port   uint32      // of a port entry; 0 if the entry names no number
+	Subset string // name, at the subset levels
+	Port   uint32 // of a port entry; 0 if the entry names no number
 	// Ports are those that the level's connectionPool, loadBalancer, outlierDetection and tls reach: for a port entry the ports
 	// of its number, for the others the ports for which no entry of theirs steps in.
 	Ports []Port

@@ -223,11 +223,14 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	}
 }
 
+// ErrTooLong is the error of a rule that was stopped because it took too long.
+var ErrTooLong = errors.New("took too long")
+
 // failed records a rule's error. A rule may stumble over a manifest that no API server would take; that is no fault of the rule,
-// and MV902 says what is wrong. A panic always is one.
+// and MV902 says what is wrong. A panic always is one, and so is taking too long.
 func (v *visit) failed(a *activeRule, p *Pass, err error) {
 	var panicked *panicError
-	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) {
+	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) && !errors.Is(err, ErrTooLong) {
 		v.skips = append(v.skips, Skip{
 			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key,
 			Reason: fmt.Sprintf("the manifest is malformed: %s", violations[0].Message),

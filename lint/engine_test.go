@@ -127,6 +127,27 @@ func TestBrokenRuleIsAProblemThatNamesIt(t *testing.T) {
 	}
 }
 
+// A rule may stumble over a manifest that no API server takes, but that is no excuse for a panic or for taking too long.
+func TestRulesMayStumbleOverMalformedManifests(t *testing.T) {
+	malformed := strings.Replace(entry, "hosts:", "hosts: 1\n  x:", 1)
+	for _, c := range []struct {
+		name     string
+		check    func(*lint.Pass) error
+		problems int
+	}{
+		{"error", func(*lint.Pass) error { return errors.New("no idea") }, 0},
+		{"too long", func(*lint.Pass) error { return fmt.Errorf("%w: an hour", lint.ErrTooLong) }, 1},
+		{"panic", func(*lint.Pass) error { panic("here") }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, nil, []lint.Rule{simple("SE101", object.ServiceEntry, c.check)}, load(t, "a.yaml", malformed))
+			if len(r.Problems) != c.problems || len(r.Skipped) != 1-c.problems {
+				t.Errorf("problems %v, skipped %v", r.Problems, r.Skipped)
+			}
+		})
+	}
+}
+
 func TestPanicSiteIsNamed(t *testing.T) {
 	r := run(t, nil, []lint.Rule{simple("SE101", object.ServiceEntry, func(*lint.Pass) error { panic("here") })}, load(t, "a.yaml", entry))
 	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, "engine_test.go:") {

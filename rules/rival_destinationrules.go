@@ -45,9 +45,14 @@ var _ = register(lint.Rule{
 		}
 		mine := p.Mesh.Rule(p.Object)
 		var worst *rivalry
+		compared := 0
 		for _, other := range p.Mesh.Rules(mine.Host) {
 			if other.Object == p.Object || other.Namespace() != mine.Namespace() || !sameSelector(mine, other) {
 				continue
+			}
+			if compared++; compared > maxRivals {
+				p.Skip(fmt.Sprintf("the namespace has more than %d rules for %s; it is compared with the oldest of them only", maxRivals, mine.Host))
+				break
 			}
 			r, found := rivalryOf(p.Mesh, mine, other)
 			if found && (worst == nil || r.severity > worst.severity) {
@@ -77,6 +82,9 @@ func overwritten(p *lint.Pass) bool {
 	have := p.Mesh.Get(p.Object.Key)
 	return have != nil && have != p.Object
 }
+
+// maxRivals bounds how many rules of one namespace for one host a rule is compared with.
+const maxRivals = 200
 
 func sameSelector(a, b *mesh.DestinationRule) bool {
 	return (a.Selector == nil) == (b.Selector == nil) && maps.Equal(a.Selector, b.Selector)

@@ -61,7 +61,10 @@ func PartialPools(ix *mesh.Index, o *object.Object, levels []Level) []PartialPoo
 				continue
 			}
 		}
-		p.Reading = slices.DeleteFunc(slices.Clone(level.Ports), func(port Port) bool { return !port.CarriesRequests() })
+		p.Reading = level.Ports
+		if slices.ContainsFunc(level.Ports, func(port Port) bool { return !port.CarriesRequests() }) {
+			p.Reading = slices.DeleteFunc(slices.Clone(level.Ports), func(port Port) bool { return !port.CarriesRequests() })
+		}
 		out = append(out, p)
 	}
 	return out

@@ -27,7 +27,7 @@ type Level struct {
 	Subset string // name, at the subset levels
 	Port   uint32 // of a port entry; 0 if the entry names no number
 	// Ports are those that the level's connectionPool, loadBalancer, outlierDetection and tls reach: for a port entry the ports
-	// of its number, for the others the ports for which no entry of theirs steps in.
+	// of its number, for the others the ports for which no entry of theirs steps in. Levels share them: they are not to be changed.
 	Ports []Port
 	// Shadowed says that an earlier entry for the same port makes Istio ignore this one.
 	Shadowed bool
@@ -53,9 +53,13 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 			kind, entryKind = SubsetLevel, SubsetEntry
 		}
 		outer := Level{Kind: kind, Path: at, Policy: level, Subset: subset}
-		for _, p := range reach.Ports {
-			if EntryFor(level, p.Number) < 0 {
-				outer.Ports = append(outer.Ports, p)
+		outer.Ports = reach.Ports // shared by all levels without entries: there may be many, and ports by the thousand
+		if level.Get("portLevelSettings").Len() > 0 {
+			outer.Ports = nil
+			for _, p := range reach.Ports {
+				if EntryFor(level, p.Number) < 0 {
+					outer.Ports = append(outer.Ports, p)
+				}
 			}
 		}
 		out = append(out, outer)

@@ -90,7 +90,8 @@ type Reach struct {
 	// Targets are the ServiceEntries and Services behind them, each once.
 	Targets []*mesh.Target
 
-	inView bool
+	inView   bool
+	byNumber map[uint32][]Port
 }
 
 // ReachOf lists the ports that a rule governs. A host for which Istio prefers another rule to this
@@ -153,6 +154,7 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 	if rule == nil {
 		return
 	}
+	defer r.sortByNumber()
 	seen := map[*mesh.Target]bool{}
 	for _, hit := range ix.ReachOf(rule) {
 		r.inView = true
@@ -166,6 +168,13 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 			}
 			visit(hit, t)
 		}
+	}
+}
+
+func (r *Reach) sortByNumber() {
+	r.byNumber = map[uint32][]Port{}
+	for _, p := range r.Ports {
+		r.byNumber[p.Number] = append(r.byNumber[p.Number], p)
 	}
 }
 
@@ -190,12 +199,4 @@ func inMesh(t *mesh.Target) bool {
 func (r Reach) Known() bool { return r.inView }
 
 // Numbered returns the ports with a number.
-func (r Reach) Numbered(n uint32) []Port {
-	var out []Port
-	for _, p := range r.Ports {
-		if p.Number == n {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+func (r Reach) Numbered(n uint32) []Port { return r.byNumber[n] }

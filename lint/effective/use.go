@@ -24,30 +24,45 @@ type Use struct {
 func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 	var out []Use
 	subsets := subsetsOf(levels)
+	named := map[uint32]bool{} // ports with an entry at any level
+	for i := range levels {
+		named[levels[i].Port] = true
+	}
 	for i := range levels {
 		level := &levels[i]
 		if level.Shadowed {
 			continue
 		}
 		inherited := level.Kind == Destination || level.Kind == PortEntry
-		policies := make([][]*Policy, len(level.Ports)) // of the level itself, then, once they are asked for, of the subsets
-		for j, port := range level.Ports {
-			policies[j] = []*Policy{level.in(ix, o).For(port.Number, Without{})}
+		// What is in effect on a port hangs on its number, and on that only if an entry names it. Of each such policy the first is the
+		// level's own, the others, made once they are asked for, those of the subsets.
+		own := level.in(ix, o)
+		made := map[uint32][]*Policy{}
+		policies := func(port uint32) (uint32, []*Policy) {
+			if !named[port] {
+				port = 0
+			}
+			if made[port] == nil {
+				made[port] = []*Policy{own.For(port, Without{})}
+			}
+			return port, made[port]
 		}
 		live := func(f *Field, j int) bool {
 			port := level.Ports[j]
-			if f.Live(port, policies[j][0]) {
+			class, list := policies(port.Number)
+			if f.Live(port, list[0]) {
 				return true
 			}
 			if !inherited {
 				return false
 			}
-			if len(policies[j]) == 1 {
+			if len(list) == 1 {
 				for _, subset := range subsets {
-					policies[j] = append(policies[j], LevelsOf(ix, o, subset).For(port.Number, Without{}))
+					list = append(list, LevelsOf(ix, o, subset).For(port.Number, Without{}))
 				}
+				made[class] = list
 			}
-			return slices.ContainsFunc(policies[j][1:], func(p *Policy) bool {
+			return slices.ContainsFunc(list[1:], func(p *Policy) bool {
 				return p.Block(f.Block()).Path.Equal(level.Path.Child(f.Block())) && f.Live(port, p)
 			})
 		}

@@ -29,6 +29,7 @@ type Index struct {
 	namesOnce  sync.Once
 	namespaces []string
 
+	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	gathered   sync.Mutex
 	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
 }

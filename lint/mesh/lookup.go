@@ -2,8 +2,10 @@ package mesh
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -46,23 +48,21 @@ func (x *Index) RuleFor(t *Target, h Host, client string, labels map[string]stri
 }
 
 func (x *Index) ruleFor(owner string, h Host, client string, labels map[string]string) (*Merged, []*Merged) {
-	local := func(r *DestinationRule) bool { return r.Namespace() == client && r.inOwnPool() }
+	local := ownPool
 	if client == x.settings.RootNamespace {
-		local = func(r *DestinationRule) bool {
-			return r.Namespace() == client && r.isPrivate(x.settings.DefaultRuleExportTo)
-		}
+		local = privatePool
 	}
-	if all := x.mostSpecific(h, local); len(all) > 0 {
+	if all := x.mostSpecific(h, client, local); len(all) > 0 {
 		return pick(all, client, labels), all
 	}
 	for _, ns := range []string{owner, x.settings.RootNamespace} {
-		exported := func(r *DestinationRule) bool {
-			return r.Namespace() == ns && !r.isPrivate(x.settings.DefaultRuleExportTo)
-		}
-		all := slices.DeleteFunc(x.mostSpecific(h, exported), func(m *Merged) bool {
+		var all []*Merged
+		for _, m := range x.mostSpecific(h, ns, exportedPool) {
 			// "." does not count here: a rule that its own namespace sees was found in the client's.
-			return len(m.exports) > 0 && !slices.Contains(m.exports, "*") && !slices.Contains(m.exports, client)
-		})
+			if len(m.exports) == 0 || slices.Contains(m.exports, "*") || slices.Contains(m.exports, client) {
+				all = append(all, m)
+			}
+		}
 		if len(all) > 0 {
 			return pick(all, client, labels), all
 		}
@@ -81,20 +81,66 @@ func (x *Index) Applies(r *DestinationRule, t *Target, h Host, client string) bo
 	return slices.ContainsFunc(all, func(m *Merged) bool { return m.Has(r.Object) })
 }
 
-// mostSpecific merges the rules of a pool at the first host pattern that the pool has.
-func (x *Index) mostSpecific(h Host, inPool func(*DestinationRule) bool) []*Merged {
+// rulePool is a set of rules of one namespace in which Istio looks for a host.
+type rulePool int
+
+const (
+	ownPool      rulePool = iota // those that the namespace's own clients see
+	privatePool                  // those that nobody else sees
+	exportedPool                 // the others
+)
+
+// pools are the rules of one namespace for one host string, merged for each pool.
+type pools struct {
+	namespace string
+	merged    [3][]*Merged
+}
+
+// mostSpecific returns the merged rules of a namespace's pool at the first host pattern that the pool has.
+func (x *Index) mostSpecific(h Host, namespace string, in rulePool) []*Merged {
 	for p := range x.patternsFor(h) {
-		var pool []*DestinationRule
-		for _, r := range x.rulesAt(p) {
-			if inPool(r) {
-				pool = append(pool, r)
+		all := x.poolsAt(p)
+		if i, ok := slices.BinarySearchFunc(all, namespace, func(p pools, ns string) int { return strings.Compare(p.namespace, ns) }); ok {
+			if m := all[i].merged[in]; len(m) > 0 {
+				return m
 			}
-		}
-		if len(pool) > 0 {
-			return merge(pool, true)
 		}
 	}
 	return nil
+}
+
+// poolsAt sorts the rules for a host string by namespace and merges them, once.
+func (x *Index) poolsAt(pattern Host) []pools {
+	rules := x.rulesAt(pattern)
+	if len(rules) == 0 {
+		return nil
+	}
+	if have, ok := x.pools.Load(pattern); ok {
+		return have.([]pools)
+	}
+	byNamespace := map[string][3][]*DestinationRule{}
+	for _, r := range rules {
+		of := byNamespace[r.Namespace()]
+		if r.inOwnPool() {
+			of[ownPool] = append(of[ownPool], r)
+		}
+		if r.isPrivate(x.settings.DefaultRuleExportTo) {
+			of[privatePool] = append(of[privatePool], r)
+		} else {
+			of[exportedPool] = append(of[exportedPool], r)
+		}
+		byNamespace[r.Namespace()] = of
+	}
+	out := make([]pools, 0, len(byNamespace))
+	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
+		p := pools{namespace: ns}
+		for i, rules := range byNamespace[ns] {
+			p.merged[i] = merge(rules, true)
+		}
+		out = append(out, p)
+	}
+	x.pools.Store(pattern, out)
+	return out
 }
 
 // Rule returns the DestinationRule of an object.

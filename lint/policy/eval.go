@@ -89,7 +89,12 @@ func (s *set) evaluate(p *lint.Pass) *outcome {
 		return out
 	}
 	out.found = map[string][]result{}
+	end := time.Now().Add(2 * s.deadline)
 	for _, name := range names {
+		if time.Now().After(end) {
+			out.errs[name] = fmt.Errorf("%w: other policies have used up the time for this object", lint.ErrTooLong)
+			continue
+		}
 		found, err := s.query(p, []string{name})
 		if err != nil {
 			out.errs[name] = err
@@ -108,13 +113,13 @@ func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
 	// OPA would watch the context from a goroutine of each evaluation; these two cost next to nothing.
 	ctx := context.WithValue(p.Context, passKey{}, p)
 	stop := topdown.NewCancel()
-	deadline := time.AfterFunc(Deadline, stop.Cancel)
+	deadline := time.AfterFunc(s.deadline, stop.Cancel)
 	defer deadline.Stop()
 	defer context.AfterFunc(p.Context, stop.Cancel)()
 	rs, err := q.Eval(ctx, rego.EvalParsedInput(s.input(p, names)), rego.EvalExternalCancel(stop), rego.EvalMetrics(metrics.NoOp()))
 	if err != nil {
 		if stop.Cancelled() && p.Context.Err() == nil {
-			return nil, fmt.Errorf("took longer than %s", Deadline)
+			return nil, fmt.Errorf("%w: more than %s", lint.ErrTooLong, s.deadline)
 		}
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}

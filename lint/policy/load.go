@@ -17,8 +17,9 @@ import (
 	"github.com/meshvet/meshvet/lint"
 )
 
-// Deadline bounds the evaluation of all policies on one object.
-const Deadline = 2 * time.Second
+// Deadline bounds the evaluation of all policies on one object. It is there to end what would not end by itself: it is far above
+// what any object takes, so that a busy machine does not change what is found.
+const Deadline = 10 * time.Second
 
 // maxPolicyBytes bounds one Rego file.
 const maxPolicyBytes = 1 << 20
@@ -32,16 +33,23 @@ type set struct {
 	// does. The manifest is made a Rego value only for these.
 	reads    map[string]bool
 	libReads bool
+	deadline time.Duration
 	compile  func() (rego.PreparedEvalQuery, error)
 }
 
 // Load reads the policies of a file system: each *.rego file at the top is a rule, those below lib/ are shared by them, and
 // *_test.rego are left out. All that is wrong with the files is reported at once.
 func Load(ctx context.Context, fsys fs.FS) ([]lint.Rule, error) {
+	return LoadWithin(ctx, fsys, Deadline)
+}
+
+// LoadWithin is Load with another deadline for the evaluation of all policies on one object.
+func LoadWithin(ctx context.Context, fsys fs.FS, deadline time.Duration) ([]lint.Rule, error) {
 	s, err := load(fsys, false)
 	if err != nil {
 		return nil, err
 	}
+	s.deadline = deadline
 	var rules []lint.Rule
 	for _, name := range sortedNames(s.rules) {
 		meta := s.rules[name]

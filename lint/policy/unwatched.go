@@ -31,13 +31,19 @@ type unwatchedLevel struct {
 
 func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
 	var places []*unwatchedPlace
+	hostAt := map[string]int{}
+	for i, h := range p.Object.Spec().Get("hosts").Items() {
+		if _, dup := hostAt[h.Str()]; !dup {
+			hostAt[h.Str()] = i
+		}
+	}
 	for _, u := range p.Unwatched() {
 		host := string(u.Host)
 		if p.Object.Kind == object.ServiceEntry || len(places) == 0 { // a rule that lacks it lacks it for all of its hosts
-			places = append(places, &unwatchedPlace{at: object.Path{"spec", "hosts", hostIndex(p.Object, host)}, first: u})
+			places = append(places, &unwatchedPlace{at: object.Path{"spec", "hosts", hostAt[host]}, first: u})
 		}
 		place := places[len(places)-1]
-		if !slices.Contains(place.hosts, host) {
+		if n := len(place.hosts); n == 0 || place.hosts[n-1] != host { // they come in the order of hosts
 			place.hosts = append(place.hosts, host)
 		}
 		for i, port := range u.Ports {
@@ -59,15 +65,6 @@ func evalUnwatched(p *lint.Pass, _ []*ast.Term) (any, error) {
 		out = append(out, place.record(p))
 	}
 	return out, nil
-}
-
-func hostIndex(o *object.Object, host string) int {
-	for i, h := range o.Spec().Get("hosts").Items() {
-		if h.Str() == host {
-			return i
-		}
-	}
-	return 0
 }
 
 func (u *unwatchedPlace) record(p *lint.Pass) record {

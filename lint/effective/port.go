@@ -154,7 +154,7 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 	if rule == nil {
 		return
 	}
-	defer r.sortByNumber()
+	defer func() { r.byNumber = byNumber(r.Ports) }()
 	seen := map[*mesh.Target]bool{}
 	for _, hit := range ix.ReachOf(rule) {
 		r.inView = true
@@ -171,11 +171,12 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 	}
 }
 
-func (r *Reach) sortByNumber() {
-	r.byNumber = map[uint32][]Port{}
-	for _, p := range r.Ports {
-		r.byNumber[p.Number] = append(r.byNumber[p.Number], p)
+func byNumber(ports []Port) map[uint32][]Port {
+	out := map[uint32][]Port{}
+	for _, p := range ports {
+		out[p.Number] = append(out[p.Number], p)
 	}
+	return out
 }
 
 // inForce says whether the clients of at least one namespace that sees the host get the rule for it. The namespace from which it

@@ -116,7 +116,8 @@ func (x *Index) poolsAt(pattern Host) []pools {
 		return nil
 	}
 	if have, ok := x.pools.Load(pattern); ok {
-		return have.([]pools)
+		out, _ := have.([]pools)
+		return out
 	}
 	byNamespace := map[string][3][]*DestinationRule{}
 	for _, r := range rules {

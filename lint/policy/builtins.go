@@ -146,7 +146,7 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
 		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
-		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(),
+		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}

@@ -12,7 +12,8 @@
 #   cut no session: a stream of 40 seconds went on to its end while the record was flipped under it, with STRICT_DNS and
 #   LOGICAL_DNS, at L4 and at L7.
 #
-#   NONE is right for wildcard hosts that DYNAMIC_DNS does not suit, and for ranges of addresses; neither is reported.
+#   NONE is right for wildcard hosts that DYNAMIC_DNS does not suit, and for ranges of addresses; neither is reported, nor is an
+#   entry that `exportTo: ["~"]` hides from everybody.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/service_discovery#original-destination
@@ -74,6 +75,7 @@ applies if {
 
 forwards if {
 	applies
+	not entry.hidden
 	count(endpoints) == 0
 	not has_range
 	count(concrete) > 0

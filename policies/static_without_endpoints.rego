@@ -12,7 +12,7 @@
 #   Unix domain sockets and IPv6 addresses are endpoints like any other. So are those that another entry of the namespace brings
 #   for a port of the same host and name, whatever its exportTo: Istio puts them together. The
 #   pods of a Service count as well, so the rule does not judge a host that a Service has, nor a MESH_INTERNAL one under the
-#   cluster's domain.
+#   cluster's domain. An entry that `exportTo: ["~"]` hides from everybody has no cluster either way.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://istio.io/latest/docs/reference/config/networking/workload-entry/
@@ -66,6 +66,7 @@ none_listed if {
 	spec.resolution == "STATIC"
 	count(endpoints) == 0
 	not entry.selector
+	not entry.hidden
 }
 
 subject(names) := {"hosts": names, "ports": [p.number | some p in carried]}

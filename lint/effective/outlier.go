@@ -94,6 +94,9 @@ func everySubsetWatches(ix *mesh.Index, m *mesh.Merged, port uint32) bool {
 // UnwatchedOf finds the hosts of a ServiceEntry that have no outlier detection because no DestinationRule meets them.
 func UnwatchedOf(ix *mesh.Index, t *mesh.Target) []Unwatched {
 	var out []Unwatched
+	if ix.Hidden(t) {
+		return out
+	}
 	clients := ix.ClientNamespaces(t)
 	for _, h := range t.Hosts {
 		if !WatchableHost(ix, h, t) || ix.Merged(h, t, t.Namespace())[0] != t { // the oldest of several speaks for the host

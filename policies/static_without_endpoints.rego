@@ -115,6 +115,10 @@ findings contains result.skip(sprintf("pods of a Service may be the endpoints of
 # A word such as ${POD_IP} or <IP> is filled in before the manifest is applied.
 filled_in_later(text) if regex.match("[$<{%]", text)
 
+unchecked(text) := sprintf("Envoy takes it for the socket %s in its own working directory", [trim_prefix(text, "unix://")]) if {
+	startswith(text, "unix://")
+} else := sprintf("Envoy's EDS cluster for %s lacks the endpoint", [hosts.listed([h.name | some h in entry.hosts])])
+
 kind(text) := "a range" if {
 	address.is_range(text)
 } else := "no socket that Istio knows (unix:///path or unix://@name)" if {
@@ -130,7 +134,7 @@ findings contains result.with_more(
 		sprintf("endpoint %s is %s, and resolution STATIC takes only addresses", [e.address, kind(e.address)]),
 	),
 	{
-		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, Envoy's EDS cluster for %s lacks the endpoint", [hosts.listed([h.name | some h in entry.hosts])]),
+		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, %s", [unchecked(e.address)]),
 		"related": [result.also(["spec", "resolution"], "STATIC is set here")],
 		"subject": subject([h.name | some h in entry.hosts]),
 	},

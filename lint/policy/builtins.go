@@ -113,7 +113,9 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 				continue
 			}
 			for _, port := range other.Ports {
-				elsewhere = append(elsewhere, port.Name)
+				if !slices.Contains(elsewhere, any(port.Name)) {
+					elsewhere = append(elsewhere, port.Name)
+				}
 			}
 		}
 		hosts = append(hosts, record{

@@ -99,7 +99,8 @@ outer_tls if {
 	entry.tls
 }
 
-# An inner level without tls would take the destination level's, and an entry needs at least one block.
+# An inner level without tls would take the destination level's, or read as if it had lost it, and an entry needs at least one
+# block.
 cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe", [{"op": "remove", "path": b.at}]) if {
 	b.level == "destination"
 	b.alone
@@ -108,7 +109,7 @@ cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe
 	inherits_nothing(b)
 } else := result.set("start no TLS here, since clients bring their own", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
 
-inherits_nothing(b) if b.level != "subset"
+inherits_nothing(b) if b.level in {"destination", "subset port"}
 
 inherits_nothing(_) if not outer_tls
 

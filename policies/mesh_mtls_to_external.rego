@@ -43,6 +43,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows ROOTCA and sni outbound_.PORT_._.HOST in transportSocket"
 package meshvet.mesh_mtls_to_external
 
+import data.meshvet.lib.hosts
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -78,6 +79,14 @@ all_read(hit) if {
 	}
 }
 
+simple(b) := [{"op": "replace", "path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]
+
+# Names by which the proxies of a mesh know each other are none that a server outside it bears.
+names_gone(b) := [{"op": "remove", "path": array.concat(b.path, [name])} |
+	some name in ["sni", "subjectAltNames"]
+	name in object.keys(b.value)
+]
+
 mesh_wide := "*.local" if endswith(mesh.settings().cluster_domain, ".local")
 
 mesh_wide := sprintf("*.%s", [mesh.settings().cluster_domain]) if not endswith(mesh.settings().cluster_domain, ".local")
@@ -95,7 +104,7 @@ severity := "error" if not mesh.reach().in_cluster
 exception(host) := {
 	"apiVersion": input.object.apiVersion,
 	"kind": "DestinationRule",
-	"metadata": object.union({"name": host}, object.filter(input.object.metadata, ["namespace"])),
+	"metadata": object.union({"name": hosts.object_name(host)}, object.filter(input.object.metadata, ["namespace"])),
 	"spec": object.union(
 		{"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}},
 		object.filter(input.object.spec, ["exportTo"]),
@@ -106,7 +115,7 @@ cure(b, hit) := result.create(sprintf("create a DestinationRule that starts no T
 	for_mesh
 } else := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
 	input.object.spec.host == "*"
-} else := result.set("verify the server as any other client does", "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]) if {
+} else := result.fix("verify the server as any other client does", "unsafe", array.concat(simple(b), names_gone(b))) if {
 	all_read(hit)
 } else := result.set("start no TLS here", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
 

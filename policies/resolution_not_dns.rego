@@ -96,7 +96,18 @@ some_socket if {
 	address.is_socket(e.address)
 }
 
-set_to(resolution) := result.set(sprintf("set resolution to %s", [resolution]), "unsafe", [{"path": ["spec", "resolution"], "value": resolution}])
+set_to(resolution) := result.set(
+	sprintf("set resolution to %s", [resolution]), "unsafe",
+	array.concat([{"path": ["spec", "resolution"], "value": resolution}], [s | some s in lone_addresses; resolution == "DNS"]),
+)
+
+# DNS takes no address in the form of a range, not even of a range that holds one.
+lone_addresses := [{"path": ["spec", "addresses", i], "value": split(a, "/")[0]} |
+	some i, a in spec.addresses
+	is_string(a)
+	net.cidr_is_valid(a)
+	not address.is_range(a)
+]
 
 # DNS takes neither sockets among the endpoints nor ranges among the addresses.
 fixes_beside_endpoints := [set_to("STATIC")] if {

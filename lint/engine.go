@@ -155,7 +155,11 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
 		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(a.rule.Kinds, func(k object.Kind) bool { return kinds[k] }) {
-			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; declare it with --complete or context.complete", missing)})
+			advice := "declare it with --complete or context.complete"
+			if ix.Settings().Shared {
+				advice = "each of the meshes that share these files may have more"
+			}
+			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
 		}
 	}
 	return out
@@ -382,7 +386,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 		return nil, err
 	}
 	for _, s := range scopes {
-		ix := e.indexOf(s)
+		ix := e.indexOf(s, len(scopes) > 1)
 		var targets []*object.Object
 		for _, f := range s.own {
 			if !focus[f] {
@@ -405,9 +409,13 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	return r, nil
 }
 
-// indexOf puts the files of a scope into an index.
-func (e *Engine) indexOf(s *scope) *mesh.Index {
+// indexOf puts the files of a scope into an index; several says that there are other scopes.
+func (e *Engine) indexOf(s *scope, several bool) *mesh.Index {
 	settings := e.config.Mesh
+	settings.Shared = s.isShared
+	if several {
+		settings.Scope = s.name
+	}
 	var objects []*object.Object
 	for _, f := range slices.Concat(s.shared, s.own) {
 		objects = append(objects, f.Objects...)
@@ -417,7 +425,9 @@ func (e *Engine) indexOf(s *scope) *mesh.Index {
 	}
 	store := mesh.NewStore(settings)
 	store.Put(objects...)
-	store.MarkComplete(e.config.Complete...)
+	if !s.isShared { // what is not in the common files may be in those of a mesh
+		store.MarkComplete(e.config.Complete...)
+	}
 	return store.Snapshot()
 }
 

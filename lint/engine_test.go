@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -207,6 +208,31 @@ func TestPortScopeKeepsToBlocks(t *testing.T) {
 				t.Errorf("%d findings, want %d", got, want)
 			}
 		})
+	}
+}
+
+// What is wrong with one DestinationRule concerns its clients, what is wrong with another those of that one.
+func TestOneRuleDoesNotAnswerForAnother(t *testing.T) {
+	about := lint.About(lint.Subject{Hosts: []string{"api.example.com"}, Ports: []uint32{443}})
+	for _, scope := range []lint.SupersedeScope{lint.ScopePath, lint.ScopeBlock, lint.ScopePort, lint.ScopeObject} {
+		strong := simple("DR202", object.DestinationRule, func(p *lint.Pass) error {
+			if p.Object.Namespace == "other" {
+				p.Report(object.Path{"spec"}, "strong", about)
+			}
+			return nil
+		})
+		strong.Supersedes = []lint.Supersede{{Rule: "DR204", Scope: scope}}
+		weak := simple("DR204", object.DestinationRule, func(p *lint.Pass) error {
+			if p.Object.Namespace != "other" {
+				p.Report(object.Path{"spec"}, "weak", about)
+			}
+			return nil
+		})
+		other := strings.Replace(rule, "namespace: shop", "namespace: other", 1)
+		got := ids(run(t, nil, []lint.Rule{strong, weak}, load(t, "a.yaml", rule+"---\n"+other)))
+		if diff := cmp.Diff([]string{"DR204@api", "DR202@api"}, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
+			t.Errorf("scope %s (-want +got):\n%s", scope, diff)
+		}
 	}
 }
 

@@ -38,14 +38,14 @@ type LevelGate struct {
 
 // PortGate names kinds of ports. An empty list and a nil pointer accept all.
 type PortGate struct {
-	Family   []string // L4, L7, sniffed
+	Family   []string // L4, L7 (also L4 to which an http route leads), sniffed
 	Cluster  []string // STRICT_DNS, EDS, LOGICAL_DNS, ORIGINAL_DST, dynamic_forward_proxy
 	TLS      *bool    // clients bring their own TLS
 	External *bool    // of a ServiceEntry for something outside the mesh
 }
 
 func (g PortGate) accepts(p effective.Port) bool {
-	return (len(g.Family) == 0 || slices.Contains(g.Family, string(p.Family))) &&
+	return (len(g.Family) == 0 || slices.Contains(g.Family, string(p.Family)) || p.Routed && slices.Contains(g.Family, string(mesh.L7))) &&
 		(len(g.Cluster) == 0 || slices.Contains(g.Cluster, string(p.Cluster))) &&
 		(g.TLS == nil || *g.TLS == p.IsTLS()) &&
 		(g.External == nil || *g.External == p.External())
@@ -110,9 +110,8 @@ func compileLevelGates(gates []LevelGate) ([]compiledLevelGate, error) {
 // passesLevels says whether one of the traffic policies of the pass's object meets one of the gates.
 func passesLevels(gates []compiledLevelGate, p *Pass) bool {
 	for _, level := range p.Levels() {
-		policy := p.Object.Lookup(level.Path)
 		for _, g := range gates {
-			if slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(policy) }) {
+			if slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(level.Policy) }) {
 				continue
 			}
 			if !p.Reach().Known() || len(level.Ports) == 0 || slices.ContainsFunc(level.Ports, g.port.accepts) {

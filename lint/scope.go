@@ -12,9 +12,10 @@ import (
 
 // scope is one mesh of the files that were read: its own files, and those that it shares with other scopes.
 type scope struct {
-	name   string
-	own    []*object.File
-	shared []*object.File
+	name     string
+	own      []*object.File
+	shared   []*object.File
+	isShared bool // own are the files that the scopes below have in common
 }
 
 func (s *scope) describe() Scope {
@@ -152,7 +153,7 @@ func (d *folder) cut(shared []*object.File) []*scope {
 	}
 	if len(d.files) > 0 {
 		// The shared files are judged once, in the light of themselves: each mesh below may answer differently.
-		out = append(out, &scope{name: path.Join(d.name, "(shared)"), own: d.files, shared: shared})
+		out = append(out, &scope{name: path.Join(d.name, "(shared)"), own: d.files, shared: shared, isShared: true})
 	}
 	return out
 }

@@ -102,3 +102,26 @@ func TestScopesDoNotDependOnTheWorkingDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A rule knows by name which of several meshes it judges. What is absent from the files that meshes share may be in those of each,
+// so it is no evidence there.
+func TestSharedFilesAreNotAWholeMesh(t *testing.T) {
+	absent := simple("MX301", object.DestinationRule, func(p *lint.Pass) error {
+		p.Report(nil, "in scope "+p.Mesh.Settings().Scope)
+		return nil
+	})
+	absent.Needs = []object.Kind{object.ServiceEntry}
+	config := &lint.Config{Complete: []object.Kind{object.ServiceEntry}}
+	files := []*object.File{load(t, "rule.yaml", rule), load(t, "one/x.yaml", entry), load(t, "two/x.yaml", entry), load(t, "two/rule.yaml", strings.Replace(rule, "name: ", "name: other-", 1))}
+	r := run(t, config, []lint.Rule{absent}, files...)
+	if len(r.Findings) != 1 || r.Findings[0].Message != "in scope two" {
+		t.Errorf("findings %+v", r.Findings)
+	}
+	if len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0].Reason, "each of the meshes that share these files may have more") {
+		t.Errorf("skipped %+v", r.Skipped)
+	}
+	// One mesh alone has no name.
+	if r = run(t, config, []lint.Rule{absent}, files[0], files[1]); len(r.Findings) != 1 || r.Findings[0].Message != "in scope " {
+		t.Errorf("findings %+v", r.Findings)
+	}
+}

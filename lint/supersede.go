@@ -8,19 +8,22 @@ import (
 
 // dropSuperseded removes the findings whose cause another finding already names, as the rules' Supersedes say.
 func dropSuperseded(findings []Finding) []Finding {
-	// Only findings near each other can supersede, so they are looked up by object and by host.
-	type near struct{ key any }
+	// Only findings near each other can supersede: on one object, on an object that the stronger one names, and on the
+	// ServiceEntries of a host that both are about. What is found on another DestinationRule concerns other clients.
+	type near struct {
+		rule string // of the weaker finding
+		at   any    // an object.Key, or a host
+	}
 	by := map[near][]int{}
+	on := map[object.Key][]int{}
 	for i := range findings {
 		f := &findings[i]
-		by[near{f.Object}] = append(by[near{f.Object}], i)
-		for _, o := range f.Subject.Objects {
-			if o != f.Object {
-				by[near{o}] = append(by[near{o}], i)
+		on[f.Object] = append(on[f.Object], i)
+		by[near{f.Rule.ID, f.Object}] = append(by[near{f.Rule.ID, f.Object}], i)
+		if f.Object.Kind == object.ServiceEntry {
+			for _, h := range f.Subject.Hosts {
+				by[near{f.Rule.ID, h}] = append(by[near{f.Rule.ID, h}], i)
 			}
-		}
-		for _, h := range f.Subject.Hosts {
-			by[near{h}] = append(by[near{h}], i)
 		}
 	}
 	covered := map[int][]uint32{} // ports of a finding that stronger ones account for
@@ -28,31 +31,35 @@ func dropSuperseded(findings []Finding) []Finding {
 	for i := range findings {
 		strong := &findings[i]
 		for _, s := range strong.Rule.Supersedes {
-			keys := []near{{strong.Object}}
+			keys := []near{{s.Rule, strong.Object}}
 			if s.Scope == ScopePort || s.Scope == ScopeObject {
 				for _, o := range strong.Subject.Objects {
-					keys = append(keys, near{o})
+					keys = append(keys, near{s.Rule, o})
 				}
 				for _, h := range strong.Subject.Hosts {
-					keys = append(keys, near{h})
+					keys = append(keys, near{s.Rule, h})
 				}
 			}
 			for _, k := range keys {
 				for _, j := range by[k] {
 					weak := &findings[j]
-					if weak.Rule.ID != s.Rule || j == i || !meet(strong.Subject.Blocks, weak.Subject.Blocks) {
+					if j == i || dropped[j] || !meet(strong.Subject.Blocks, weak.Subject.Blocks) {
 						continue
 					}
 					switch s.Scope {
 					case ScopeObject:
 						dropped[j] = true
 					case ScopePort:
-						covered[j] = append(covered[j], strong.Subject.Ports...)
-						dropped[j] = dropped[j] || allIn(weak.Subject.Ports, covered[j])
+						for _, p := range strong.Subject.Ports {
+							if !slices.Contains(covered[j], p) {
+								covered[j] = append(covered[j], p)
+							}
+						}
+						dropped[j] = allIn(weak.Subject.Ports, covered[j])
 					case ScopeBlock:
-						dropped[j] = dropped[j] || weak.Object == strong.Object && policyBlock(weak.Path).Equal(policyBlock(strong.Path))
+						dropped[j] = policyBlock(weak.Path).Equal(policyBlock(strong.Path))
 					default:
-						dropped[j] = dropped[j] || weak.Object == strong.Object && weak.Path.HasPrefix(strong.Path)
+						dropped[j] = weak.Path.HasPrefix(strong.Path)
 					}
 				}
 			}
@@ -63,14 +70,11 @@ func dropSuperseded(findings []Finding) []Finding {
 		if !weak.Rule.Yields {
 			continue
 		}
-		for _, j := range by[near{weak.Object}] {
+		for _, j := range on[weak.Object] {
 			if strong := &findings[j]; !strong.Rule.Yields && strong.Path.Equal(weak.Path) && len(strong.Path) > 0 {
 				dropped[i] = true
 			}
 		}
-	}
-	if len(dropped) == 0 {
-		return findings
 	}
 	out := findings[:0]
 	for i := range findings {

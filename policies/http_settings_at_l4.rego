@@ -6,11 +6,15 @@
 #
 #   On such a port tcp_proxy forwards bytes. Istio takes the fields all the same and says nothing: http2MaxRequests, maxRetries,
 #   maxRequestsPerConnection, idleTimeout, h2UpgradePolicy and useClientProtocol are copied into the cluster, where only an HTTP
-#   connection pool would read them; maxConcurrentStreams and http2KeepAlive are dropped. A limit that seems to be there is not.
+#   connection pool would read them; maxConcurrentStreams and http2KeepAlive are dropped, unless h2UpgradePolicy UPGRADE stands
+#   beside them. A limit that seems to be there is not.
 #
 #   One field of the block does count: http1MaxPendingRequests becomes max_pending_requests, which Envoy applies to connections
 #   that are being set up when there are no requests. It is never reported here. h2UpgradePolicy UPGRADE counts too where the
 #   rule starts TLS on the port, because h2 is then offered in ALPN.
+#
+#   A port to which an http route of a VirtualService or HTTPRoute leads carries requests, whatever its protocol, and the fields
+#   count there: that is the usual way from HTTP on port 80 to TLS that Envoy starts on port 443.
 #
 #   A host with both kinds of port is only told which of its ports the fields do not serve, at level info.
 # related_resources:
@@ -64,6 +68,16 @@ effects := {
 	"maxRequestsPerConnection": "tcp_proxy gives each client connection one of its own, so max_requests_per_connection in the cluster's HttpProtocolOptions is never reached",
 }
 
+# With h2UpgradePolicy UPGRADE beside them the cluster has HTTP/2 options, which do hold them.
+http2_effects := {
+	"maxConcurrentStreams": "tcp_proxy passes on the protocol that the client speaks; the cluster's http2_protocol_options.max_concurrent_streams is never read",
+	"http2KeepAlive": "tcp_proxy passes on the protocol that the client speaks; the cluster's http2_protocol_options.connection_keepalive is never read",
+}
+
+effect(u) := object.get(http2_effects, u.name, effects[u.name]) if u.http2
+
+effect(u) := effects[u.name] if not u.http2
+
 instead := {true: "; tcp.idleTimeout is what counts there", false: ""}
 
 beside := {true: "; http1MaxPendingRequests beside it does count here, as a bound on connections being set up", false: ""}
@@ -87,7 +101,7 @@ fixes(u) := [result.fix(title, "safe", [u.removal]) | title := {
 findings contains {
 	"path": u.path,
 	"message": sprintf("connectionPool.http.%s %s%s does nothing on %s%s", [u.name, u.text, u.whose, u.places, instead[u.moves]]),
-	"effect": concat("", [effects[u.name], beside[u.pending_beside], carried_by(u.carrier)]),
+	"effect": concat("", [effect(u), beside[u.pending_beside], carried_by(u.carrier)]),
 	"fixes": fixes(u),
 	"subject": u.subject,
 } if {

@@ -10,7 +10,7 @@ path(name) := ["spec", "trafficPolicy", "connectionPool", "http", name]
 use(name, more) := object.union(
 	{
 		"fate": "inert", "name": name, "path": path(name), "text": "3", "whose": "", "places": "port 443 (TLS) of a.example.com",
-		"subject": subject, "moves": false, "pending_beside": false, "carrier": "", "whole": false,
+		"subject": subject, "moves": false, "pending_beside": false, "carrier": "", "whole": false, "http2": false,
 		"removal": {"op": "remove", "path": path(name)},
 	},
 	more,
@@ -52,4 +52,14 @@ test_an_idle_timeout_moves_to_where_it_counts if {
 test_a_host_that_is_not_in_view_is_passed_over if {
 	found := http_settings_at_l4.findings with mesh.http_uses as [{"fate": "unknown", "host": "a.example.com"}]
 	{f.skip | some f in found} == {"a.example.com is not in view, so the kind of its ports is not known"}
+}
+
+# Beside h2UpgradePolicy UPGRADE the cluster has HTTP/2 options, so that nothing is dropped.
+test_what_the_cluster_holds_is_not_called_dropped if {
+	dropped := http_settings_at_l4.findings with mesh.http_uses as [use("maxConcurrentStreams", {})]
+	kept := http_settings_at_l4.findings with mesh.http_uses as [use("maxConcurrentStreams", {"http2": true})]
+	some f in dropped
+	startswith(f.effect, "Istio drops the value")
+	some g in kept
+	contains(g.effect, "is never read")
 }

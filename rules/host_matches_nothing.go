@@ -27,9 +27,10 @@ var _ = register(lint.Rule{
 			"resolves in another namespace is enough: Istio compares names letter by letter.\n\n" +
 			"An exact name below a wildcard ServiceEntry has no cluster of its own either: its traffic runs through the wildcard's cluster, which " +
 			"only rules for the wildcard reach.",
-		Remedy: "Write the host as its ServiceEntry or Service has it, add a ServiceEntry for it, or delete the rule.",
-		Fix:    lint.Unsafe,
-		Proof:  lint.Proof{Kind: "ignored", Text: "without the rule Istio compiles the same clusters, listeners and routes"},
+		Remedy: "Write the host as its ServiceEntry or Service has it, add a ServiceEntry for it, or delete the rule. If the host is in another folder " +
+			"of the same mesh, say under `scopes:` in .meshvet.yaml which folders make up a mesh.",
+		Fix:   lint.Unsafe,
+		Proof: lint.Proof{Kind: "ignored", Text: "without the rule Istio compiles the same clusters, listeners and routes"},
 		Observe: lint.Observe{
 			ConfigDump: "istioctl proxy-config cluster POD --fqdn HOST lists no cluster",
 		},
@@ -49,8 +50,10 @@ var _ = register(lint.Rule{
 			return nil
 		}
 		about := lint.About(lint.Subject{Hosts: []string{string(r.Host)}})
-		// A ServiceEntry for "*" is refused by Istio, so it takes in nothing.
-		covering := slices.DeleteFunc(p.Mesh.TargetsCovering(r.Host), func(by mesh.Reached) bool { return by.Host == "*" })
+		// A ServiceEntry for "*" is refused by Istio, so it takes in nothing; nor does one that the rule's clients do not see.
+		covering := slices.DeleteFunc(p.Mesh.TargetsCovering(r.Host), func(by mesh.Reached) bool {
+			return by.Host == "*" || !p.Mesh.Sees(by.Target, r.Namespace())
+		})
 		if len(covering) > 0 && !r.Host.IsWildcard() {
 			by := covering[0]
 			p.Report(at, fmt.Sprintf("%s has no cluster of its own: only the wildcard %s of ServiceEntry %s takes it in", r.Host, by.Host, by.Target.Object.Name),
@@ -60,7 +63,7 @@ var _ = register(lint.Rule{
 			)
 			return nil
 		}
-		extras := []lint.Extra{about, lint.Effect("Istio compiles no cluster for the host, so nothing in the rule has an effect; " + unknownHostEffect(p.Mesh))}
+		extras := []lint.Extra{about, lint.Effect(inScope(p.Mesh) + "Istio compiles no cluster for the host, so nothing in the rule has an effect; " + unknownHostEffect(p.Mesh))}
 		if name := nearestSpelling(p.Mesh, r); name != "" {
 			extras = append(extras, lint.Suggest(lint.Fix{
 				Title: "write " + name, Safety: lint.Unsafe, Ops: []lint.Op{{Kind: lint.Replace, Path: at, Value: name}},
@@ -70,6 +73,15 @@ var _ = register(lint.Rule{
 		return nil
 	},
 })
+
+// inScope names the mesh that was searched, where there are several: another may well have the host. It stays out of the message,
+// since the name hangs on where the run was started.
+func inScope(ix *mesh.Index) string {
+	if name := ix.Settings().Scope; name != "" {
+		return fmt.Sprintf("in mesh scope %s ", name)
+	}
+	return ""
+}
 
 // coversWholeMesh recognises the hosts of mesh-wide defaults, which are written before there is anything for them to reach.
 func coversWholeMesh(ix *mesh.Index, h mesh.Host) bool {

@@ -21,7 +21,7 @@ type PartialPool struct {
 	Level *Level
 	Set   []Breaker
 	Open  []Breaker // never empty, as Set is not
-	// Reading are the ports of the level on which Envoy reads requests, so that all four count.
+	// Reading are the ports of the level whose clusters carry requests, so that all four count.
 	Reading []Port
 }
 
@@ -40,7 +40,7 @@ func PartialPools(ix *mesh.Index, o *object.Object, levels []Level) []PartialPoo
 	var out []PartialPool
 	for i := range levels {
 		level := &levels[i]
-		pool := o.Lookup(level.Path).Get("connectionPool")
+		pool := level.Policy.Get("connectionPool")
 		if level.Shadowed || !pool.Set() {
 			continue
 		}
@@ -61,9 +61,7 @@ func PartialPools(ix *mesh.Index, o *object.Object, levels []Level) []PartialPoo
 				continue
 			}
 		}
-		p.Reading = slices.DeleteFunc(slices.Clone(level.Ports), func(port Port) bool {
-			return port.Family != mesh.L7 && port.Family != mesh.Sniffed
-		})
+		p.Reading = slices.DeleteFunc(slices.Clone(level.Ports), func(port Port) bool { return !port.CarriesRequests() })
 		out = append(out, p)
 	}
 	return out

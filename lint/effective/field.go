@@ -197,9 +197,7 @@ func meshwide(name string) func(*Policy, Port) string {
 func always(Port, *Policy) bool { return true }
 
 // readsRequests: circuit breakers for requests and retries, and HttpProtocolOptions, are of no use to tcp_proxy.
-func readsRequests(port Port, _ *Policy) bool {
-	return port.Family == mesh.L7 || port.Family == mesh.Sniffed
-}
+func readsRequests(port Port, _ *Policy) bool { return port.CarriesRequests() }
 
 // countsRetries: Envoy lets a retry budget override the circuit breaker for retries.
 func countsRetries(port Port, p *Policy) bool {
@@ -207,7 +205,7 @@ func countsRetries(port Port, p *Policy) bool {
 }
 
 // upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol. At L4
-// nobody speaks HTTP, but where Istio starts TLS it still offers h2 in ALPN.
+// nobody speaks HTTP unless a route sends requests there, but where Istio starts TLS it still offers h2 in ALPN.
 func upgrades(port Port, p *Policy) bool {
 	http := p.Blocks["connectionPool"].Value.Get("http")
 	if http.Get("useClientProtocol").Bool() {
@@ -217,16 +215,16 @@ func upgrades(port Port, p *Policy) bool {
 	case mesh.L7:
 		return !port.IsHTTP2()
 	case mesh.L4:
-		return originatesTLS(port, p) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
+		return (port.Routed || originatesTLS(port, p)) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
 	}
 	return false
 }
 
 // hasFixedProtocol: a port without protocol follows the client's anyway.
-func hasFixedProtocol(port Port, _ *Policy) bool { return port.Family == mesh.L7 }
+func hasFixedProtocol(port Port, _ *Policy) bool { return port.Family == mesh.L7 || port.Routed }
 
 func speaksHTTP2(port Port, p *Policy) bool {
-	if port.Family != mesh.L7 || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {
+	if port.Family != mesh.L7 && !port.Routed || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {
 		return false
 	}
 	return port.IsHTTP2() || upgrade(p, port) == "UPGRADE"
@@ -350,14 +348,14 @@ func splitOn(p *Policy) bool {
 // countsResponses: at L4 the only errors are failures to connect, which count as 5xx and gateway errors unless they are split
 // off.
 func countsResponses(port Port, p *Policy) bool {
-	return detects(port, p) && !(port.Family == mesh.L4 && splitOn(p))
+	return detects(port, p) && !(port.ForwardsBytes() && splitOn(p))
 }
 
 func balances(port Port, _ *Policy) bool { return port.Cluster.HasList() }
 
 // hashes: tcp_proxy can hash nothing but the client's address.
 func hashes(port Port, p *Policy) bool {
-	return balances(port, p) && (port.Family != mesh.L4 || p.Blocks["loadBalancer"].Value.At("consistentHash", "useSourceIp").Bool())
+	return balances(port, p) && (!port.ForwardsBytes() || p.Blocks["loadBalancer"].Value.At("consistentHash", "useSourceIp").Bool())
 }
 
 // prefersLocality: shares by locality work by themselves; failover, and switching it off, mean something only where endpoints
@@ -482,7 +480,7 @@ func maxDuration(p *Policy, port Port) string {
 
 func idleTimeout(p *Policy, port Port) string {
 	v := listened(p, port, "idleTimeout")
-	if http := p.Blocks["connectionPool"].Value.At("http", "idleTimeout"); http.Set() && port.Family != mesh.L4 {
+	if http := p.Blocks["connectionPool"].Value.At("http", "idleTimeout"); http.Set() && !port.ForwardsBytes() {
 		v = http
 	}
 	if v.Set() {

@@ -23,8 +23,9 @@ const (
 type Level struct {
 	Kind   LevelKind
 	Path   object.Path // of the traffic policy or port entry
-	Subset string      // name, at the subset levels
-	Port   uint32      // of a port entry; 0 if the entry names no number
+	Policy object.Value
+	Subset string // name, at the subset levels
+	Port   uint32 // of a port entry; 0 if the entry names no number
 	// Ports are those that the level's connectionPool, loadBalancer, outlierDetection and tls reach: for a port entry the ports
 	// of its number, for the others the ports for which no entry of theirs steps in.
 	Ports []Port
@@ -43,8 +44,7 @@ func (l *Level) SubsetLabels(o *object.Object) object.Value {
 // LevelsIn lists the traffic policies of a rule, as far as they are written, with the ports that each reaches.
 func LevelsIn(o *object.Object, reach Reach) []Level {
 	var out []Level
-	add := func(at object.Path, subset string) {
-		level := o.Lookup(at)
+	add := func(at object.Path, level object.Value, subset string) {
 		if !level.Set() {
 			return
 		}
@@ -52,7 +52,7 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 		if subset != "" || len(at) > 2 {
 			kind, entryKind = SubsetLevel, SubsetEntry
 		}
-		outer := Level{Kind: kind, Path: at, Subset: subset}
+		outer := Level{Kind: kind, Path: at, Policy: level, Subset: subset}
 		for _, p := range reach.Ports {
 			if EntryFor(level, p.Number) < 0 {
 				outer.Ports = append(outer.Ports, p)
@@ -60,7 +60,7 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 		}
 		out = append(out, outer)
 		for i, e := range level.Get("portLevelSettings").Items() {
-			entry := Level{Kind: entryKind, Path: at.Child("portLevelSettings", i), Subset: subset}
+			entry := Level{Kind: entryKind, Path: at.Child("portLevelSettings", i), Policy: e, Subset: subset}
 			if n, ok := PortOfEntry(e); ok {
 				entry.Port = n
 				entry.Shadowed = EntryFor(level, n) != i
@@ -69,9 +69,9 @@ func LevelsIn(o *object.Object, reach Reach) []Level {
 			out = append(out, entry)
 		}
 	}
-	add(destinationLevel, "")
+	add(destinationLevel, o.Lookup(destinationLevel), "")
 	for i, s := range o.Spec().Get("subsets").Items() {
-		add(object.Path{"spec", "subsets", i, "trafficPolicy"}, s.Get("name").Str())
+		add(object.Path{"spec", "subsets", i, "trafficPolicy"}, s.Get("trafficPolicy"), s.Get("name").Str())
 	}
 	return out
 }

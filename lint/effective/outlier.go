@@ -67,7 +67,7 @@ func UnwatchedPorts(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string, 
 			if policy.Entry != nil {
 				at = policy.Entry
 			}
-			u.Ports = append(u.Ports, Port{Port: p, Host: h, Target: m, Cluster: ClusterTypeOf(m)})
+			u.Ports = append(u.Ports, portOf(ix, h, m, p))
 			u.At = append(u.At, at)
 			u.Policies = append(u.Policies, policy)
 		}
@@ -102,7 +102,11 @@ func UnwatchedOf(ix *mesh.Index, t *mesh.Target) []Unwatched {
 		if !WatchableHost(ix, h, t) || ix.Merged(h, t, t.Namespace())[0] != t { // the oldest of several speaks for the host
 			continue
 		}
+		ruled := ix.NamespacesWithRule(h)
 		for _, client := range clients {
+			if ruled[client] {
+				continue
+			}
 			u, found := UnwatchedPorts(ix, h, t, client, nil)
 			if found && u.Rule == nil && !ruledBySelector(ix, h, t, client) {
 				out = append(out, u)
@@ -123,13 +127,13 @@ func ruledBySelector(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string)
 // UnwatchedUnder finds the hosts that a DestinationRule governs without giving them outlier detection.
 func UnwatchedUnder(ix *mesh.Index, r *mesh.DestinationRule) []Unwatched {
 	var out []Unwatched
-	for _, hit := range ix.Reach(r.Host, r.Namespace()) {
+	for _, hit := range ix.ReachOf(r) {
 		if !WatchableHost(ix, hit.Host, hit.Target) {
 			continue
 		}
-		clients := ix.ClientNamespaces(hit.Target)
-		if r.Selector != nil { // such a rule never leaves its namespace
-			clients = []string{r.Namespace()}
+		clients := []string{r.Namespace()} // a rule counts elsewhere only if it is the host's own or the root namespace's
+		if ns := r.Namespace(); r.Selector == nil && (ns == hit.Target.Namespace() || ns == ix.Settings().RootNamespace) {
+			clients = ix.ClientNamespaces(hit.Target)
 		}
 		for _, client := range clients {
 			u, found := UnwatchedPorts(ix, hit.Host, hit.Target, client, r.Selector)

@@ -56,7 +56,25 @@ type Port struct {
 	Cluster ClusterType
 	// InCluster says that the host is a service of this mesh, to which Istio uses mutual TLS by itself.
 	InCluster bool
+	// Routed says that an http route sends requests to the port, whose protocol is one of L4: its cluster then carries requests that
+	// Envoy has read on another port.
+	Routed bool
 }
+
+func portOf(ix *mesh.Index, h mesh.Host, t *mesh.Target, p mesh.Port) Port {
+	return Port{
+		Port: p, Host: h, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t),
+		Routed: p.Family == mesh.L4 && len(ix.CleartextRoutes(h, p.Number)) > 0,
+	}
+}
+
+// CarriesRequests says whether Envoy has read what the port's cluster carries, always or, without a protocol, as the case may be.
+func (p Port) CarriesRequests() bool {
+	return p.Family == mesh.L7 || p.Family == mesh.Sniffed || p.Routed
+}
+
+// ForwardsBytes says that all that the port's cluster carries is bytes that Envoy does not read.
+func (p Port) ForwardsBytes() bool { return p.Family == mesh.L4 && !p.Routed }
 
 // Known says whether the host, and so the kind of port, is in view.
 func (p Port) Known() bool { return p.Target != nil }
@@ -75,7 +93,7 @@ type Reach struct {
 	inView bool
 }
 
-// ReachOf lists the ports that a rule governs, seen from its own namespace. A host for which Istio prefers another rule to this
+// ReachOf lists the ports that a rule governs. A host for which Istio prefers another rule to this
 // one, for all clients, is left out: a more specific one, or one in a namespace that it asks earlier. A wildcard rule may take in
 // thousands of hosts; ports that no policy can tell apart are listed once, with the first host by name.
 //
@@ -89,6 +107,7 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 		targetPort          uint32
 		endpoints           int  // -1 if not known
 		named               bool // the ServiceEntry says which names the certificate may bear
+		routed              bool
 	}
 	var out Reach
 	seen := map[class]int{}
@@ -99,13 +118,14 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 			if n, known := EndpointCount(ix, hit.Host, t, p, object.Value{}); known {
 				endpoints = n
 			}
-			c := class{p.Number, p.Protocol, ClusterTypeOf(t), t.External, inMesh(t), p.TargetPort, endpoints, named}
+			port := portOf(ix, hit.Host, t, p)
+			c := class{p.Number, p.Protocol, port.Cluster, t.External, port.InCluster, p.TargetPort, endpoints, named, port.Routed}
 			if i, dup := seen[c]; dup {
 				out.Hosts[i]++
 				continue
 			}
 			seen[c] = len(out.Ports)
-			out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: c.cluster, InCluster: c.inCluster})
+			out.Ports = append(out.Ports, port)
 			out.Hosts = append(out.Hosts, 1)
 		}
 	})
@@ -117,7 +137,7 @@ func EachPortOf(ix *mesh.Index, o *object.Object) Reach {
 	var out Reach
 	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
 		for _, p := range t.Ports {
-			out.Ports = append(out.Ports, Port{Port: p, Host: hit.Host, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t)})
+			out.Ports = append(out.Ports, portOf(ix, hit.Host, t, p))
 			out.Hosts = append(out.Hosts, 1)
 		}
 	})
@@ -134,12 +154,12 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 		return
 	}
 	seen := map[*mesh.Target]bool{}
-	for _, hit := range ix.Reach(rule.Host, rule.Namespace()) {
+	for _, hit := range ix.ReachOf(rule) {
 		r.inView = true
 		if !inForce(ix, rule, hit) {
 			continue
 		}
-		for _, t := range ix.Merged(hit.Host, hit.Target, rule.Namespace()) {
+		for _, t := range ix.Merged(hit.Host, hit.Target, hit.From) {
 			if !seen[t] {
 				seen[t] = true
 				r.Targets = append(r.Targets, t)
@@ -149,12 +169,13 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 	}
 }
 
-// inForce says whether the clients of at least one namespace get the rule for a host. The rule's own comes first, since it nearly
-// always settles it.
+// inForce says whether the clients of at least one namespace that sees the host get the rule for it. The namespace from which it
+// was found comes first, since it nearly always settles it.
 func inForce(ix *mesh.Index, r *mesh.DestinationRule, hit mesh.Reached) bool {
-	return ix.Applies(r, hit.Target, hit.Host, r.Namespace()) || slices.ContainsFunc(ix.ClientNamespaces(hit.Target), func(client string) bool {
-		return ix.Applies(r, hit.Target, hit.Host, client)
-	})
+	gets := func(client string) bool {
+		return ix.Sees(hit.Target, client) && ix.Applies(r, hit.Target, hit.Host, client)
+	}
+	return gets(hit.From) || slices.ContainsFunc(ix.ClientNamespaces(hit.Target), gets)
 }
 
 // inMesh says whether a target is a service of this mesh. A Service of type ExternalName is a name for something outside.

@@ -237,3 +237,88 @@ func TestUnwatched(t *testing.T) {
 		})
 	}
 }
+
+// in moves a manifest to another namespace.
+func in(namespace, manifest string) string {
+	return strings.Replace(manifest, "namespace: shop", "namespace: "+namespace, 1)
+}
+
+func TestReachAcrossNamespaces(t *testing.T) {
+	private := "exportTo: ['.']"
+	for _, test := range []struct {
+		name   string
+		rule   string
+		others []string
+		want   []string
+	}{
+		{"a rule of the root namespace reaches what each namespace means by the host", in("istio-system", rule("r", "a.example.com", "subsets: []")),
+			[]string{in("x", entry("a", "a.example.com", "DNS", private, "443 TLS")), in("z", entry("a", "a.example.com", "DNS", private, "443 HTTP"))},
+			[]string{"a.example.com:443/TLS", "a.example.com:443/HTTP"}},
+		{"but not where the namespace has a rule of its own", in("istio-system", rule("r", "a.example.com", "subsets: []")),
+			[]string{in("x", entry("a", "a.example.com", "DNS", private, "443 TLS")), in("z", entry("a", "a.example.com", "DNS", private, "443 HTTP")), in("x", rule("own", "a.example.com", "subsets: []"))},
+			[]string{"a.example.com:443/HTTP"}},
+		{"unless it is private", in("istio-system", rule("r", "a.example.com", private)),
+			[]string{in("x", entry("a", "a.example.com", "DNS", private, "443 TLS"))}, []string{}},
+		{"a rule reaches no host that its clients do not see", rule("r", "a.example.com", private),
+			[]string{in("x", entry("a", "a.example.com", "DNS", private, "443 TLS"))}, []string{}},
+		{"and a host's own rule reaches it for others", rule("r", "a.example.com", "exportTo: [x]"),
+			[]string{entry("a", "a.example.com", "DNS", "", "443 TLS"), in("x", rule("other", "b.example.com", "subsets: []"))}, []string{"a.example.com:443/TLS"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ix, objects := world(t, "", append([]string{test.rule}, test.others...)...)
+			reach := effective.ReachOf(ix, objects[0])
+			if diff := cmp.Diff(test.want, portsText(reach.Ports)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !reach.Known() {
+				t.Error("the host is in view")
+			}
+		})
+	}
+}
+
+func TestPortsThatRoutesLeadTo(t *testing.T) {
+	route := "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: v, namespace: shop}\nspec:\n  hosts: [a.example.com]\n  http:\n  - route: [{destination: {host: a.example.com, port: {number: 443}}}]\n"
+	ix, objects := world(t, "", rule("r", "a.example.com", "trafficPolicy: {connectionPool: {http: {maxRetries: 3, maxConcurrentStreams: 5}}}"),
+		entry("a", "a.example.com", "DNS", "", "80 HTTP", "443 TLS", "8443 TLS"), route)
+	reach := effective.ReachOf(ix, objects[0])
+	var carrying []string
+	for _, p := range reach.Ports {
+		if p.CarriesRequests() == p.ForwardsBytes() {
+			t.Errorf("port %d both carries requests and only forwards bytes, or neither", p.Number)
+		}
+		if p.CarriesRequests() {
+			carrying = append(carrying, fmt.Sprint(p.Number))
+		}
+	}
+	if diff := cmp.Diff([]string{"80", "443"}, carrying); diff != "" {
+		t.Errorf("ports that carry requests (-want +got):\n%s", diff)
+	}
+	for _, u := range effective.UsesIn(ix, objects[0], effective.LevelsIn(objects[0], reach)) {
+		want := map[string]int{"connectionPool.http.maxRetries": 1, "connectionPool.http.maxConcurrentStreams": 3}[u.Field.Name]
+		if len(u.Dead) != want {
+			t.Errorf("%s is dead on %v, want %d ports", u.Field.Name, portsText(u.Dead), want)
+		}
+	}
+}
+
+func TestSubsetsThatInherit(t *testing.T) {
+	for _, test := range []struct {
+		name, subset string
+		live         bool
+	}{
+		{"starts TLS", "trafficPolicy: {tls: {mode: SIMPLE}}", true},
+		{"starts TLS with a pool of its own", "trafficPolicy: {tls: {mode: SIMPLE}, connectionPool: {tcp: {maxConnections: 5}}}", false},
+		{"starts none", "trafficPolicy: {loadBalancer: {simple: RANDOM}}", false},
+		{"says nothing", "labels: {v: one}", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ix, objects := world(t, "", rule("r", "a.example.com", "trafficPolicy: {connectionPool: {http: {h2UpgradePolicy: UPGRADE}}}\nsubsets:\n- name: one\n  "+test.subset),
+				entry("a", "a.example.com", "DNS", "", "443 TLS"))
+			uses := effective.UsesIn(ix, objects[0], effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0])))
+			if len(uses) == 0 || uses[0].Level.Kind != effective.Destination || (len(uses[0].Live) > 0) != test.live {
+				t.Errorf("%+v", uses)
+			}
+		})
+	}
+}

@@ -1,6 +1,8 @@
 package effective
 
 import (
+	"slices"
+
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -17,33 +19,64 @@ type Use struct {
 }
 
 // UsesIn lists the fields that the levels of a rule write, in the order of Fields. A level that Istio ignores for another
-// entry of its port is left out. Both lists of ports are empty where a level reaches no port.
+// entry of its port is left out. Both lists of ports are empty where a level reaches no port. A field of the destination level
+// has an effect on a port if it has one for some subset that inherits it.
 func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 	var out []Use
+	subsets := subsetsOf(levels)
 	for i := range levels {
 		level := &levels[i]
 		if level.Shadowed {
 			continue
 		}
-		policies := make([]*Policy, len(level.Ports))
+		inherited := level.Kind == Destination || level.Kind == PortEntry
+		policies := make([][]*Policy, len(level.Ports)) // of the level itself, then, once they are asked for, of the subsets
 		for j, port := range level.Ports {
-			policies[j] = level.in(ix, o).For(port.Number, Without{})
+			policies[j] = []*Policy{level.in(ix, o).For(port.Number, Without{})}
+		}
+		live := func(f *Field, j int) bool {
+			port := level.Ports[j]
+			if f.Live(port, policies[j][0]) {
+				return true
+			}
+			if !inherited {
+				return false
+			}
+			if len(policies[j]) == 1 {
+				for _, subset := range subsets {
+					policies[j] = append(policies[j], LevelsOf(ix, o, subset).For(port.Number, Without{}))
+				}
+			}
+			return slices.ContainsFunc(policies[j][1:], func(p *Policy) bool {
+				return p.Block(f.Block()).Path.Equal(level.Path.Child(f.Block())) && f.Live(port, p)
+			})
 		}
 		for _, f := range fields {
-			at := level.Path.Child(f.Path()...)
-			v := o.Lookup(at)
+			v := level.Policy.At(f.Path()...)
 			if !v.Set() {
 				continue
 			}
-			use := Use{Level: level, Field: f, Path: at, Value: v}
+			use := Use{Level: level, Field: f, Path: level.Path.Child(f.Path()...), Value: v}
 			for j, port := range level.Ports {
-				if f.Live(port, policies[j]) {
+				if live(f, j) {
 					use.Live = append(use.Live, port)
 				} else {
 					use.Dead = append(use.Dead, port)
 				}
 			}
 			out = append(out, use)
+		}
+	}
+	return out
+}
+
+// subsetsOf returns the indexes of the subsets that have a policy of their own.
+func subsetsOf(levels []Level) []int {
+	var out []int
+	for i := range levels {
+		if levels[i].Kind == SubsetLevel {
+			n, _ := levels[i].Path[2].(int)
+			out = append(out, n)
 		}
 	}
 	return out

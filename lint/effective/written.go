@@ -17,18 +17,17 @@ type Written struct {
 func WrittenIn(o *object.Object, block string, reach Reach) []Written {
 	var out []Written
 	for _, l := range LevelsIn(o, reach) {
-		path := l.Path.Child(block)
-		v := o.Lookup(path)
+		v := l.Policy.Get(block)
 		if !v.Set() {
 			continue
 		}
 		alone := true
-		for k, f := range o.Lookup(l.Path).Fields() {
+		for k, f := range l.Policy.Fields() {
 			if k != block && k != "port" && f.Set() {
 				alone = false
 			}
 		}
-		out = append(out, Written{Level: l, Path: path, Value: v, Alone: alone})
+		out = append(out, Written{Level: l, Path: l.Path.Child(block), Value: v, Alone: alone})
 	}
 	return out
 }

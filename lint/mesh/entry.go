@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -27,6 +26,14 @@ type Port struct {
 	Family     Family
 	TargetPort uint32      // 0 = the same as Number
 	Path       object.Path // where it is declared
+}
+
+// EndpointPort is the port that Envoy dials unless an endpoint names its own.
+func (p Port) EndpointPort() uint32 {
+	if p.TargetPort != 0 {
+		return p.TargetPort
+	}
+	return p.Number
 }
 
 // IsTLS says whether clients are expected to bring their own TLS, which Envoy passes through.
@@ -91,18 +98,6 @@ func (t *Target) Endpoints() object.Value {
 // HasSelector says whether the endpoints are chosen by labels, so that the manifest does not show them.
 func (t *Target) HasSelector() bool {
 	return t.IsService() || t.Object.Spec().Get("workloadSelector").Set()
-}
-
-// Addresses returns the addresses that Envoy listens on for a ServiceEntry: spec.addresses, else those that istiod allocated.
-func (t *Target) Addresses() []string {
-	if a := t.Object.Spec().Get("addresses").Strings(); len(a) > 0 {
-		return a
-	}
-	var out []string
-	for _, a := range t.Object.Root().At("status", "addresses").Items() {
-		out = append(out, a.Get("value").Str())
-	}
-	return out
 }
 
 // NamespaceOf is the namespace in which an object counts.
@@ -246,10 +241,4 @@ func olderTarget(a, b *Target) bool {
 		return ans < bns
 	}
 	return a.Object.Name < b.Object.Name
-}
-
-// IsCIDR says whether an entry of spec.addresses is a range rather than one address.
-func IsCIDR(address string) bool {
-	_, err := netip.ParsePrefix(address)
-	return err == nil
 }

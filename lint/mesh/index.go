@@ -28,6 +28,9 @@ type Index struct {
 
 	namesOnce  sync.Once
 	namespaces []string
+
+	gathered   sync.Mutex
+	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
 }
 
 // New returns an empty index.
@@ -153,7 +156,7 @@ func (x *Index) link(e *edit, o *object.Object) {
 			}
 			x.noteOdd(h)
 		}
-		for _, l := range t.listeners() {
+		for _, l := range x.opaqueListeners(t) {
 			x.opaque.insert(e, l, t, olderTarget)
 		}
 	}
@@ -183,7 +186,7 @@ func (x *Index) unlink(e *edit, o *object.Object) {
 				}
 			}
 		}
-		for _, l := range t.listeners() {
+		for _, l := range x.opaqueListeners(t) {
 			x.opaque.remove(e, l, func(have *Target) bool { return have.Object == o })
 		}
 	}

@@ -2,10 +2,10 @@ package mesh
 
 import "slices"
 
-// listener is an address and port on which Envoy takes connections of a protocol that carries no host name, so that one
-// listener can serve only one destination.
+// listener is an address and port on which Envoy takes connections that nothing tells apart by host, so that they can have only
+// one destination.
 type listener struct {
-	address string // "" = any: Envoy listens on 0.0.0.0
+	address string // an address or a range; "" = any: Envoy listens on 0.0.0.0
 	port    uint32
 }
 
@@ -19,68 +19,60 @@ func (p Port) IsOpaque() bool {
 	return p.Family == Sniffed
 }
 
-// listeners are those that the opaque ports of a ServiceEntry need.
-func (t *Target) listeners() []listener {
+// opaqueListeners are those that a ServiceEntry needs for itself: of its opaque ports, and of its TLS ports on single addresses,
+// where Istio does not look at the server name.
+func (x *Index) opaqueListeners(t *Target) []listener {
 	if t.IsService() {
 		return nil
 	}
 	var out []listener
+	add := func(l listener) {
+		if !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
 	for _, p := range t.Ports {
-		if !p.IsOpaque() {
+		if !p.IsOpaque() && !p.IsTLS() {
 			continue
 		}
-		addresses := t.Addresses()
-		if len(addresses) == 0 {
-			addresses = []string{""}
-		}
-		for _, a := range addresses {
-			if l := (listener{a, p.Number}); !slices.Contains(out, l) {
-				out = append(out, l)
+		for _, h := range t.Hosts {
+			addresses := x.Addresses(t, h)
+			for _, a := range addresses {
+				if p.IsOpaque() || !IsCIDR(a) {
+					add(listener{a, p.Number})
+				}
+			}
+			if len(addresses) == 0 && p.IsOpaque() && !x.Allocated(t, h) {
+				add(listener{"", p.Number})
 			}
 		}
 	}
 	return out
 }
 
-// ListenerRival is another ServiceEntry whose opaque port needs the same listener.
+// ListenerRival is another ServiceEntry that needs the same listener.
 type ListenerRival struct {
 	Target  *Target
-	Address string // "" = Envoy listens on 0.0.0.0
+	Address string // an address or a range; "" = Envoy listens on 0.0.0.0
 	Port    Port   // of the judged target
 }
 
-// ListenerRivals returns, for each listener that a ServiceEntry's opaque ports need, the first other ServiceEntry that needs it
-// too, shares no host with it, and is seen by a client that sees both.
+// ListenerRivals returns, for each listener that a ServiceEntry needs for itself, the first other ServiceEntry that needs it too,
+// shares no host with it, and is seen by a client that sees both.
 func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 	var out []ListenerRival
-	for _, l := range t.listeners() {
-		for _, other := range x.opaque.at(x.seed, l) {
-			if normal(other.Object.Key) == normal(t.Object.Key) || slices.ContainsFunc(other.Hosts, func(h Host) bool { return slices.Contains(t.Hosts, h) }) {
+	for _, l := range x.opaqueListeners(t) {
+		if len(x.opaque.at(x.seed, l)) < 2 {
+			continue
+		}
+		for other := range x.gather(l, x.opaque.at(x.seed, l)).beside(x, t) {
+			if slices.ContainsFunc(other.Hosts, func(h Host) bool { return slices.Contains(t.Hosts, h) }) {
 				continue
 			}
-			if _, shared := x.CommonClient(t, other); shared {
-				port, _ := t.Port(l.port)
-				out = append(out, ListenerRival{other, l.address, port})
-				break
-			}
+			port := t.Ports[slices.IndexFunc(t.Ports, func(p Port) bool { return p.Number == l.port && (p.IsOpaque() || p.IsTLS()) })]
+			out = append(out, ListenerRival{other, l.address, port})
+			break
 		}
 	}
 	return out
 }
-
-// CommonClient returns a namespace whose clients see both targets.
-func (x *Index) CommonClient(a, b *Target) (string, bool) {
-	candidates := []string{a.Namespace(), b.Namespace()}
-	candidates = append(candidates, a.ExportTo...)
-	candidates = append(candidates, b.ExportTo...)
-	for _, ns := range candidates {
-		if ns != "*" && ns != "." && ns != "~" && x.Sees(a, ns) && x.Sees(b, ns) {
-			return ns, true
-		}
-	}
-	return "", false
-}
-
-// Created says when the API server made the target's object, "" for one from a file: only with both times known can a winner
-// among rivals be named.
-func (t *Target) Created() string { return t.created }

@@ -3,6 +3,7 @@ package mesh
 import (
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -117,10 +118,10 @@ func (x *Index) Target(o *object.Object) *Target {
 		return nil
 	}
 	for _, h := range t.Hosts {
-		for _, have := range x.targets.at(x.seed, h) {
-			if have.Object == o {
-				return have
-			}
+		list := x.targets.at(x.seed, h)
+		at := sort.Search(len(list), func(i int) bool { return !olderTarget(list[i], t) })
+		if at < len(list) && list[at].Object == o {
+			return list[at]
 		}
 	}
 	return t
@@ -138,6 +139,19 @@ func (x *Index) RulesReaching(h Host) []*DestinationRule {
 	return out
 }
 
+// NamespacesWithRule returns the namespaces whose own clients surely get a rule of that namespace for h.
+func (x *Index) NamespacesWithRule(h Host) map[string]bool {
+	out := map[string]bool{}
+	for p := range x.patternsFor(h) {
+		for _, r := range x.rulesAt(p) {
+			if ns := r.Namespace(); r.Selector == nil && r.inOwnPool() && ns != x.settings.RootNamespace {
+				out[ns] = true
+			}
+		}
+	}
+	return out
+}
+
 // Targets returns the ServiceEntries and Services that have exactly this host, the oldest first.
 func (x *Index) Targets(h Host) []*Target { return x.targets.at(x.seed, h) }
 
@@ -145,24 +159,51 @@ func (x *Index) Targets(h Host) []*Target { return x.targets.at(x.seed, h) }
 type Reached struct {
 	Host   Host
 	Target *Target
+	From   string // the client's namespace from which it is seen
 }
 
 // Reach returns what a DestinationRule host takes in, seen from a namespace: for each host, the target that Istio's registry
 // gives clients of that namespace. Hosts come in the order of names.
 func (x *Index) Reach(h Host, from string) []Reached {
-	hosts := []Host{h}
-	if h.IsWildcard() {
-		hosts = slices.Clone(x.hostsUnder(h))
-		slices.Sort(hosts)
-		hosts = slices.Compact(hosts)
-	}
 	var out []Reached
-	for _, name := range hosts {
+	for _, name := range x.hostsOf(h) {
 		if t := x.Resolve(name, from); t != nil {
-			out = append(out, Reached{name, t})
+			out = append(out, Reached{name, t, from})
 		}
 	}
 	return out
+}
+
+// ReachOf returns what a rule takes in, seen from the namespaces that may get it: its own, but all if it is exported from the root
+// namespace, where clients of two namespaces may mean two targets by one host.
+func (x *Index) ReachOf(r *DestinationRule) []Reached {
+	if r.Namespace() != x.settings.RootNamespace || r.isPrivate(x.settings.DefaultRuleExportTo) {
+		return x.Reach(r.Host, r.Namespace())
+	}
+	var out []Reached
+	for _, name := range x.hostsOf(r.Host) {
+		first := len(out)
+		for _, t := range x.Targets(name) {
+			clients := x.ClientNamespaces(t)
+			if i := slices.IndexFunc(clients, func(ns string) bool { return x.Sees(t, ns) && x.Resolve(name, ns) == t }); i >= 0 {
+				out = append(out, Reached{name, t, clients[i]})
+			}
+		}
+		if t := x.Resolve(name, r.Namespace()); len(out) == first && t != nil {
+			out = append(out, Reached{name, t, r.Namespace()})
+		}
+	}
+	return out
+}
+
+// hostsOf returns the hosts in view that a host string takes in, in the order of names; a name is its own.
+func (x *Index) hostsOf(h Host) []Host {
+	if !h.IsWildcard() {
+		return []Host{h}
+	}
+	hosts := slices.Clone(x.hostsUnder(h))
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }
 
 func (x *Index) hostsUnder(h Host) []Host {
@@ -239,7 +280,7 @@ func (x *Index) TargetsCovering(h Host) []Reached {
 			continue
 		}
 		for _, t := range x.targets.at(x.seed, p) {
-			out = append(out, Reached{p, t})
+			out = append(out, Reached{Host: p, Target: t})
 		}
 	}
 	return out

@@ -231,24 +231,3 @@ func TestSees(t *testing.T) {
 		t.Errorf("a Service exported to %v", target.ExportTo)
 	}
 }
-
-func TestListenerRivals(t *testing.T) {
-	tcp := func(ns, name, host, spec string) string {
-		return "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {hosts: [" + host + "], resolution: DNS, ports: [{number: 5432, name: db, protocol: TCP}]" + spec + "}\n---\n"
-	}
-	ix := world(t, Settings{}, tcp("a", "one", "one.example.com", "")+tcp("b", "two", "two.example.com", "")+
-		tcp("a", "same-host", "one.example.com", "")+tcp("c", "hidden", "three.example.com", ", exportTo: ['.'], addresses: [192.0.2.1]")+
-		tcp("a", "addressed", "four.example.com", ", addresses: [192.0.2.1]")+tcp("c", "seen", "five.example.com", ", addresses: [192.0.2.1, 192.0.2.2]"))
-	for _, c := range []struct{ ns, name, rival, address string }{
-		{"a", "one", "b/two", ""},
-		{"b", "two", "a/one", ""},
-		{"c", "hidden", "a/addressed", "192.0.2.1"},
-		{"a", "addressed", "c/hidden", "192.0.2.1"},
-		{"c", "seen", "a/addressed", "192.0.2.1"},
-	} {
-		rivals := ix.ListenerRivals(entryOf(t, ix, c.ns, c.name))
-		if len(rivals) != 1 || rivals[0].Target.Namespace()+"/"+rivals[0].Target.Object.Name != c.rival || rivals[0].Address != c.address || rivals[0].Port.Number != 5432 {
-			t.Errorf("%s/%s has rivals %+v, want %s at %q", c.ns, c.name, rivals, c.rival, c.address)
-		}
-	}
-}

@@ -168,6 +168,54 @@ func merge(rules []*DestinationRule, enhanced bool) []*Merged {
 	return out
 }
 
+// Meeting is how Istio treats two DestinationRules of one namespace for one host string, with equal workloadSelectors or none.
+type Meeting string
+
+// The meetings. None of them is one of fields: a rule's destination-level policy applies whole or not at all.
+const (
+	Strangers Meeting = "strangers" // no client sees both
+	Merge     Meeting = "merge"     // one rule: the policy of the older, the subsets of both, of equal names the older's
+	// Swallow: clients that see both get the rule whose exportTo is part of the other's, whichever is older. If that one is the older,
+	// the other is merged into it, subsets and all, and does not exist by itself any more.
+	Swallow  Meeting = "swallow"
+	Displace Meeting = "displace" // clients that see both get the younger one and nothing of the older
+)
+
+// Meet says how Istio treats two rules; for Swallow also which of them has the shorter exportTo.
+func (x *Index) Meet(a, b *DestinationRule) (Meeting, *DestinationRule) {
+	ea, eb := a.exports(), b.exports()
+	if !x.meet(a, b) {
+		return Strangers, nil
+	}
+	switch {
+	case slices.Equal(ea, eb):
+		return Merge, nil
+	case len(ea) > 0 && containsAll(eb, ea):
+		return Swallow, a
+	case len(eb) > 0 && containsAll(ea, eb):
+		return Swallow, b
+	}
+	return Displace, nil
+}
+
+// meet says whether a client sees both rules. In the root namespace clients look among its private rules first.
+func (x *Index) meet(a, b *DestinationRule) bool {
+	ns := a.Namespace()
+	pa, pb := a.isPrivate(x.settings.DefaultRuleExportTo), b.isPrivate(x.settings.DefaultRuleExportTo)
+	if a.inOwnPool() && b.inOwnPool() && (ns != x.settings.RootNamespace || pa == pb) {
+		return true
+	}
+	if pa || pb {
+		return false
+	}
+	ea, eb := a.exports(), b.exports()
+	all := func(set []string) bool { return len(set) == 0 || slices.Contains(set, "*") }
+	return all(ea) || all(eb) || slices.ContainsFunc(ea, func(to string) bool { return to != "." && to != "~" && slices.Contains(eb, to) })
+}
+
+// Private says whether only clients of the rule's own namespace see it.
+func (x *Index) Private(r *DestinationRule) bool { return r.isPrivate(x.settings.DefaultRuleExportTo) }
+
 func containsAll(set, subset []string) bool {
 	for _, s := range subset {
 		if !slices.Contains(set, s) {

@@ -215,3 +215,86 @@ func TestApplies(t *testing.T) {
 		}
 	}
 }
+
+// What Meet says is what the merge of Istio comes to, whichever of two rules is older.
+func TestMeet(t *testing.T) {
+	const host, old, late = "api.example.com", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+	for _, c := range []struct {
+		a, b    string
+		meeting Meeting
+		narrow  string
+	}{
+		{"", "", Merge, ""},
+		{"[x, v]", "[v, x, x]", Merge, ""},
+		{"", "['*']", Displace, ""},
+		{"['.']", "", Displace, ""},
+		{"['.']", "['*']", Displace, ""},
+		{"['.']", "[egress]", Displace, ""},
+		{"[x]", "['*']", Displace, ""},
+		{"[x, z]", "[v, z]", Displace, ""},
+		{"['.']", "['.', x]", Swallow, "a"},
+		{"[x, v]", "[x]", Swallow, "b"},
+		{"['.', x]", "['.', x, v]", Swallow, "a"},
+		{"[x]", "[v]", Strangers, ""},
+		{"['.']", "[x]", Strangers, ""},
+	} {
+		exported := func(list string) string {
+			if list == "" {
+				return pool
+			}
+			return ", exportTo: " + list + pool
+		}
+		for _, ages := range [][2]string{{old, late}, {late, old}} {
+			ix := world(t, Settings{}, entry("egress", "api", host, "", "")+
+				rule("egress", "a", host, created(ages[0]), exported(c.a))+rule("egress", "b", host, created(ages[1]), exported(c.b)))
+			a, b := ix.Rule(named(t, ix, object.DestinationRule, "egress", "a")), ix.Rule(named(t, ix, object.DestinationRule, "egress", "b"))
+			meeting, narrow := ix.Meet(a, b)
+			back, narrowBack := ix.Meet(b, a)
+			if meeting != c.meeting || back != meeting || narrow != narrowBack || (narrow != nil) != (c.narrow != "") || narrow != nil && narrow.Object.Name != c.narrow {
+				t.Fatalf("exportTo %s and %s: %s, %+v", c.a, c.b, meeting, narrow)
+			}
+			older, younger := a, b
+			if ages[0] == late {
+				older, younger = b, a
+			}
+			for _, client := range []string{"egress", "x", "v", "z"} {
+				sees := func(r *DestinationRule) bool {
+					alone := world(t, Settings{}, entry("egress", "api", host, "", "")+rule("egress", "r", host, "", exported(map[bool]string{true: c.a, false: c.b}[r == a])))
+					return alone.RuleFor(entryOf(t, alone, "egress", "api"), host, client, nil) != nil
+				}
+				want := "none"
+				switch sa, sb := sees(older), sees(younger); {
+				case sa && sb && meeting == Merge:
+					want = older.Object.Name
+				case sa && sb && meeting == Swallow:
+					want = narrow.Object.Name
+				case sa && sb && meeting == Displace:
+					want = younger.Object.Name
+				case sa && sb:
+					t.Fatalf("exportTo %s and %s: %s sees both", c.a, c.b, client)
+				case sb && meeting == Swallow && older == narrow && !ix.Private(narrow):
+				case sa:
+					want = older.Object.Name
+				case sb:
+					want = younger.Object.Name
+				}
+				got := "none"
+				if m := ix.RuleFor(entryOf(t, ix, "egress", "api"), host, client, nil); m != nil {
+					got = m.Policy.Object.Name
+				}
+				if got != want {
+					t.Errorf("exportTo %s and %s, %s the older, for %s: %s, want %s", c.a, c.b, older.Object.Name, client, got, want)
+				}
+			}
+		}
+	}
+	// A selector keeps a rule at home whatever its exportTo says; in the root namespace private rules come first.
+	const selector = ", workloadSelector: {matchLabels: {app: x}}"
+	ix := world(t, Settings{}, rule("a", "a", host, "", selector+", exportTo: [x]"+pool)+rule("a", "b", host, "", selector+pool)+
+		rule("istio-system", "a", host, "", ", exportTo: ['.']"+pool)+rule("istio-system", "b", host, "", pool))
+	for ns, want := range map[string]Meeting{"a": Merge, "istio-system": Strangers} {
+		if got, _ := ix.Meet(ix.Rule(named(t, ix, object.DestinationRule, ns, "a")), ix.Rule(named(t, ix, object.DestinationRule, ns, "b"))); got != want {
+			t.Errorf("in %s: %s", ns, got)
+		}
+	}
+}

@@ -13,6 +13,11 @@ type Settings struct {
 	RootNamespace string // default "istio-system"
 	Dataplane     string // "sidecar", "ambient" or "mixed"; "" = as the labels in view say
 
+	// Scope is the name of the mesh if a run reads several, "" if it is the only one.
+	Scope string
+	// Shared says that the objects are those that several meshes have in common: each of them may have more.
+	Shared bool
+
 	// DNSCapture and AutoAllocate say whether proxies answer DNS and whether istiod gives addresses to ServiceEntries without
 	// any. nil = not known.
 	DNSCapture, AutoAllocate *bool

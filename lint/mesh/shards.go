@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"sort"
 )
 
 // shards is a map that can be copied for the price of its table of shards: writing to a copy clones only the shard that is
@@ -119,10 +120,7 @@ func (s *lists[K, V]) own(e *edit, k K) *list[V] {
 // insert puts an item into the list at k, before the first one that it is less than.
 func (s *lists[K, V]) insert(e *edit, k K, item V, less func(a, b V) bool) {
 	l := s.own(e, k)
-	at := len(l.items)
-	for at > 0 && less(item, l.items[at-1]) {
-		at--
-	}
+	at := sort.Search(len(l.items), func(i int) bool { return less(item, l.items[i]) })
 	l.items = slices.Insert(l.items, at, item)
 }
 

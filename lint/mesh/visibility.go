@@ -36,11 +36,18 @@ func (x *Index) public(t *Target) bool {
 // namespaces that see the target and hold an object of the index count, and always its own.
 func (x *Index) ClientNamespaces(t *Target) []string {
 	own := t.Namespace()
-	special := []string{own}
-	add := func(ns string) {
-		if ns != "*" && ns != "." && ns != "~" && !slices.Contains(special, ns) {
-			special = append(special, ns)
+	seen := map[string]bool{own: true, "*": true, ".": true, "~": true}
+	out := []string{own}
+	add := func(ns string) bool {
+		if seen[ns] {
+			return false
 		}
+		seen[ns] = true
+		if !x.HasNamespace(ns) || !x.Sees(t, ns) {
+			return false
+		}
+		out = append(out, ns)
+		return true
 	}
 	for _, ns := range t.ExportTo {
 		add(ns)
@@ -56,16 +63,11 @@ func (x *Index) ClientNamespaces(t *Target) []string {
 		}
 	}
 	add(x.settings.RootNamespace)
-	for _, ns := range x.Namespaces() {
-		if !slices.Contains(special, ns) && x.Sees(t, ns) {
-			special = append(special, ns)
-			break
-		}
-	}
-	out := special[:0]
-	for _, ns := range special {
-		if ns == own || x.HasNamespace(ns) && x.Sees(t, ns) {
-			out = append(out, ns)
+	if x.public(t) {
+		for _, ns := range x.Namespaces() { // one for all that nothing singles out
+			if add(ns) {
+				break
+			}
 		}
 	}
 	return out

@@ -131,7 +131,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
-		"hosts": hosts, "ports": ports, "addresses": t.Addresses(), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
+		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
 		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
 	}, nil
 }

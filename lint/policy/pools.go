@@ -51,28 +51,40 @@ func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
 		return []any{record{"fate": unknown, "host": string(rule.Host)}}, nil
 	}
 	out := []any{}
+	blocks := map[*effective.Level][]*httpUse{}
 	for i := range uses {
-		if uses[i].fate == inert {
-			out = append(out, inertRecord(p, uses, &uses[i]))
-		}
+		blocks[uses[i].Level] = append(blocks[uses[i].Level], &uses[i])
 	}
-	for _, level := range p.Levels() {
-		var halves []httpUse
-		for _, u := range uses {
-			if u.fate == half && u.Level.Path.Equal(level.Path) {
+	levels := p.Levels()
+	for i := range levels {
+		level := &levels[i]
+		var halves, inerts []*httpUse
+		for _, u := range blocks[level] {
+			switch u.fate {
+			case half:
 				halves = append(halves, u)
+			case inert:
+				inerts = append(inerts, u)
 			}
+		}
+		for _, u := range inerts {
+			out = append(out, inertRecord(p, inerts, u))
 		}
 		if len(halves) > 0 && !rule.Host.IsWildcard() {
 			out = append(out, record{
-				"fate": half, "path": pathRecord(halves[0].Path), "names": namesOf(halves), "whose": whose(&level), "host": string(rule.Host),
+				"fate": half, "path": pathRecord(halves[0].Path), "names": namesOf(halves), "whose": whose(level), "host": string(rule.Host),
 				"live": bareOf(halves[0].Live), "dead": bareOf(halves[0].l4), "subject": subjectOf(halves[0].l4),
 			})
 		}
 	}
 	reaching := slices.ContainsFunc(reach.Ports, func(port effective.Port) bool { return port.Family != mesh.NoProxy })
-	nowhere := slices.DeleteFunc(uses, func(u httpUse) bool { return u.fate != unreached })
-	if len(nowhere) > 0 && reaching && !slices.ContainsFunc(nowhere, func(u httpUse) bool { return u.lostIn(p) }) {
+	var nowhere []*httpUse
+	for i := range uses {
+		if uses[i].fate == unreached {
+			nowhere = append(nowhere, &uses[i])
+		}
+	}
+	if len(nowhere) > 0 && reaching && !slices.ContainsFunc(nowhere, func(u *httpUse) bool { return u.lostIn(p) }) {
 		block := nowhere[0].Path.Parent()
 		out = append(out, record{
 			"fate": unreached, "path": pathRecord(block), "names": namesOf(nowhere), "host": string(rule.Host),
@@ -117,7 +129,7 @@ func (u *httpUse) lostIn(p *lint.Pass) bool {
 	})
 }
 
-func namesOf(uses []httpUse) string {
+func namesOf(uses []*httpUse) string {
 	names := make([]string, 0, len(uses))
 	for _, u := range uses {
 		names = append(names, u.name)
@@ -125,13 +137,16 @@ func namesOf(uses []httpUse) string {
 	return strings.Join(names, ", ")
 }
 
-func inertRecord(p *lint.Pass, uses []httpUse, u *httpUse) record {
-	block := p.Object.Lookup(u.Path.Parent())
-	carrier, whole := removalOf(uses, u, block)
+// inertRecord describes one of the inert fields of a block.
+func inertRecord(p *lint.Pass, inerts []*httpUse, u *httpUse) record {
+	block := u.Level.Policy.At("connectionPool", "http")
+	carrier, whole := removalOf(inerts, block)
+	kept := block.Get("h2UpgradePolicy").Str() == "UPGRADE" && !block.Get("useClientProtocol").Bool()
 	r := record{
 		"fate": inert, "name": u.name, "path": pathRecord(u.Path), "text": plainText(u.Value), "whose": whose(u.Level),
 		"places": placesOf(u.Dead), "subject": subjectOf(u.Dead), "moves": u.moves,
 		"pending_beside": block.Get(pending).Set() && !asksNothing(block.Get(pending)),
+		"http2":          kept,
 		"carrier":        "", // the field whose fix removes this one as well
 	}
 	switch {
@@ -176,22 +191,19 @@ func carrying(ports []effective.Port) []effective.Port {
 }
 
 // removalOf says whether the inert fields of a block are all that it holds, so that they go together, and in the fix for which.
-func removalOf(uses []httpUse, u *httpUse, block object.Value) (carrier string, whole bool) {
-	gone := map[string]bool{}
-	for i := range uses {
-		if o := &uses[i]; o.fate == inert && !o.moves && o.Path.Parent().Equal(u.Path.Parent()) {
-			if carrier == "" {
-				carrier = o.name
-			}
-			gone[o.name] = true
+func removalOf(inerts []*httpUse, block object.Value) (carrier string, whole bool) {
+	var gone []string
+	for _, u := range inerts {
+		if !u.moves {
+			gone = append(gone, u.name)
 		}
 	}
 	for name := range block.Fields() {
-		if !gone[name] {
+		if !slices.Contains(gone, name) {
 			return "", false
 		}
 	}
-	return carrier, true
+	return gone[0], true
 }
 
 func remove(path object.Path) record { return record{"op": "remove", "path": pathRecord(path)} }

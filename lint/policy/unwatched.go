@@ -94,6 +94,9 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 	}
 	subject := subjectOf(ports)
 	subject["blocks"] = []string{"outlierDetection"}
+	if p.Object.Kind == object.ServiceEntry {
+		subject["hosts"] = []string{} // no DestinationRule applies, so that nothing found on one is the cause
+	}
 	return record{
 		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts),
 		"several": len(u.hosts) > 1, "on": portNumbers(ports), "clients": clients, "cluster": string(ports[0].Cluster),
@@ -130,11 +133,11 @@ func portNumbers(ports []effective.Port) string {
 	return "ports " + strings.Join(words, ", ")
 }
 
-// familyOf is L4 or L7 if all of some ports are, "both" otherwise. What is sniffed may be HTTP and counts as L7.
+// familyOf is L4 or L7 if all of some ports are, "both" otherwise. What may carry requests counts as L7.
 func familyOf(ports []effective.Port) string {
 	l4 := 0
 	for _, p := range ports {
-		if p.Family == mesh.L4 {
+		if p.ForwardsBytes() {
 			l4++
 		}
 	}

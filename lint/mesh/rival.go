@@ -1,0 +1,274 @@
+package mesh
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Rivals yields the other ServiceEntries for a host that some client sees beside t. Of those that are in one namespace and say the
+// same it yields the first and their number. Entries of t's own namespace come first, then those of others, and among these such
+// that say something new before such that repeat it.
+func (x *Index) Rivals(t *Target, h Host) iter.Seq2[*Target, int] {
+	all := x.targets.at(x.seed, h)
+	if len(all) < 2 {
+		return func(func(*Target, int) bool) {}
+	}
+	return x.gather(h, all).beside(x, t)
+}
+
+// gathering is a list of ServiceEntries sorted by who sees them, so that what is seen beside one is found without asking all.
+type gathering struct {
+	of     map[*Target]*group
+	local  map[string][]*group // by their own namespace
+	public []*group            // exported to all namespaces
+	chosen []*group            // exported to chosen ones only
+	client map[string][]*group // these by each namespace that sees them
+}
+
+// group holds ServiceEntries of one namespace that say the same.
+type group struct {
+	namespace string
+	members   []*Target
+	repeats   bool // an entry of another namespace says the same
+}
+
+// gather sorts the ServiceEntries of a list once; key, a Host or a listener, is that of the list.
+func (x *Index) gather(key any, list []*Target) *gathering {
+	x.gathered.Lock()
+	defer x.gathered.Unlock()
+	if x.gatherings[key] == nil {
+		if x.gatherings == nil {
+			x.gatherings = map[any]*gathering{}
+		}
+		x.gatherings[key] = x.newGathering(list)
+	}
+	return x.gatherings[key]
+}
+
+func (x *Index) newGathering(list []*Target) *gathering {
+	g := &gathering{of: map[*Target]*group{}, local: map[string][]*group{}, client: map[string][]*group{}}
+	groups, said := map[[2]string]*group{}, map[string]bool{}
+	for _, t := range list {
+		if t.IsService() || x.seenByNobody(t) {
+			continue
+		}
+		ns, text := t.Namespace(), wording(t)
+		if have := groups[[2]string{ns, text}]; have != nil {
+			have.members = append(have.members, t)
+			g.of[t] = have
+			continue
+		}
+		made := &group{namespace: ns, members: []*Target{t}, repeats: said[text]}
+		groups[[2]string{ns, text}], said[text], g.of[t] = made, true, made
+		g.local[ns] = append(g.local[ns], made)
+		if x.public(t) {
+			g.public = append(g.public, made)
+			continue
+		}
+		g.chosen = append(g.chosen, made)
+		for _, ns := range x.chosenClients(t) {
+			g.client[ns] = append(g.client[ns], made)
+		}
+	}
+	slices.SortStableFunc(g.public, repeatsLast)
+	slices.SortStableFunc(g.chosen, repeatsLast)
+	return g
+}
+
+func repeatsLast(a, b *group) int {
+	switch {
+	case a.repeats == b.repeats:
+		return 0
+	case a.repeats:
+		return 1
+	}
+	return -1
+}
+
+// wording is what an entry says, as text: its labels count because Istio compares them before it puts entries together.
+func wording(t *Target) string {
+	var b strings.Builder
+	for _, v := range []object.Value{t.Object.Spec(), t.Object.Root().At("metadata", "labels")} {
+		if js, err := v.MarshalJSON(); err == nil {
+			b.Write(js)
+		}
+	}
+	return b.String()
+}
+
+// beside yields, of each group that some client sees beside t, the first entry and their number, t itself left out.
+func (g *gathering) beside(x *Index, t *Target) iter.Seq2[*Target, int] {
+	return func(yield func(*Target, int) bool) {
+		if x.seenByNobody(t) {
+			return
+		}
+		mine, own := g.of[t], t.Namespace()
+		give := func(q *group) bool {
+			first, n := q.members[0], len(q.members)
+			if q == mine {
+				if n--; n == 0 {
+					return true
+				}
+				if first == t {
+					first = q.members[1]
+				}
+			}
+			return yield(first, n)
+		}
+		for _, q := range g.local[own] {
+			if _, meet := x.CommonClient(t, q.members[0]); meet && !give(q) {
+				return
+			}
+		}
+		abroad := func(list []*group, skip map[*group]bool) bool {
+			for _, q := range list {
+				if q.namespace == own || skip[q] {
+					continue
+				}
+				if skip != nil {
+					skip[q] = true
+				}
+				if !give(q) {
+					return false
+				}
+			}
+			return true
+		}
+		if !abroad(g.public, nil) {
+			return
+		}
+		if x.public(t) {
+			abroad(g.chosen, nil)
+			return
+		}
+		given := map[*group]bool{} // one may be exported to several of the namespaces that see t
+		for _, ns := range x.chosenClients(t) {
+			if !abroad(g.client[ns], given) {
+				return
+			}
+		}
+	}
+}
+
+// exports is the exportTo list that counts for a target, the mesh's default if it has none.
+func (x *Index) exports(t *Target) []string {
+	if len(t.ExportTo) == 0 {
+		return x.settings.DefaultServiceExportTo
+	}
+	return t.ExportTo
+}
+
+func (x *Index) seenByNobody(t *Target) bool {
+	return !x.public(t) && slices.Contains(x.exports(t), "~")
+}
+
+// chosenClients are the namespaces that a target is exported to, if it is not exported to all.
+func (x *Index) chosenClients(t *Target) []string {
+	if x.public(t) || x.seenByNobody(t) {
+		return nil
+	}
+	var out []string
+	for _, ns := range x.exports(t) {
+		if ns == "." {
+			ns = t.Namespace()
+		}
+		if !slices.Contains(out, ns) {
+			out = append(out, ns)
+		}
+	}
+	return out
+}
+
+// Everywhere stands for all namespaces that nothing singles out.
+const Everywhere = "*"
+
+// CommonClient returns a namespace whose clients see both targets, Everywhere if all do.
+func (x *Index) CommonClient(a, b *Target) (string, bool) {
+	if clients := x.CommonClients(a, b); len(clients) > 0 {
+		return clients[0], true
+	}
+	return "", false
+}
+
+// CommonClients returns the namespaces whose clients see both targets: first those of the targets, then the others, or
+// Everywhere for them if all see both.
+func (x *Index) CommonClients(a, b *Target) []string {
+	var out []string
+	add := func(ns string) {
+		if !slices.Contains(out, ns) && x.Sees(a, ns) && x.Sees(b, ns) {
+			out = append(out, ns)
+		}
+	}
+	add(a.Namespace())
+	add(b.Namespace())
+	if x.public(a) && x.public(b) {
+		return append(out, Everywhere)
+	}
+	for _, ns := range x.chosenClients(a) {
+		add(ns)
+	}
+	for _, ns := range x.chosenClients(b) {
+		add(ns)
+	}
+	return out
+}
+
+// First returns which of two ServiceEntries Istio takes first for clients that see both, nil if that is not known: one that is
+// exported to chosen namespaces before one that is exported to all, then the one created earlier. byExport says that age does
+// not matter.
+func (x *Index) First(a, b *Target) (first *Target, byExport bool) {
+	if pa, pb := x.public(a), x.public(b); pa != pb {
+		if pa {
+			return b, true
+		}
+		return a, true
+	}
+	switch {
+	case a.created == "" || b.created == "" || a.created == b.created:
+		return nil, false // files do not say when an object is created, and a cluster only to the second
+	case a.created < b.created:
+		return a, false
+	}
+	return b, false
+}
+
+// Separate lists the fields that keep Istio from putting the ports of two ServiceEntries of one namespace together: it compiles
+// clusters for the ports of one of them only.
+func Separate(a, b *Target) []string {
+	var out []string
+	if a.Resolution != b.Resolution {
+		out = append(out, "resolution")
+	}
+	if !sameLabels(a, b, "metadata", "labels") {
+		out = append(out, "metadata.labels")
+	}
+	if !sameLabels(a, b, "spec", "workloadSelector", "labels") {
+		out = append(out, "workloadSelector")
+	}
+	if !slices.Equal(sorted(a.ExportTo), sorted(b.ExportTo)) {
+		out = append(out, "exportTo")
+	}
+	return out
+}
+
+func sameLabels(a, b *Target, path ...any) bool {
+	la, lb := a.Object.Root().At(path...), b.Object.Root().At(path...)
+	if la.Len() != lb.Len() {
+		return false
+	}
+	for k, v := range la.Fields() {
+		if other := lb.Get(k); !other.Set() || other.Str() != v.Str() {
+			return false
+		}
+	}
+	return true
+}
+
+func sorted(list []string) []string {
+	set := slices.Clone(list)
+	slices.Sort(set)
+	return slices.Compact(set)
+}

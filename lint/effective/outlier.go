@@ -22,7 +22,7 @@ type Unwatched struct {
 
 // WatchableHost says whether outlier detection can do anything for some port of a host outside the mesh.
 func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
-	return slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
+	return !ix.Hidden(t) && slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
 		return slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return watchable(ix, h, t, p) })
 	})
 }
@@ -94,9 +94,6 @@ func everySubsetWatches(ix *mesh.Index, m *mesh.Merged, port uint32) bool {
 // UnwatchedOf finds the hosts of a ServiceEntry that have no outlier detection because no DestinationRule meets them.
 func UnwatchedOf(ix *mesh.Index, t *mesh.Target) []Unwatched {
 	var out []Unwatched
-	if ix.Hidden(t) {
-		return out
-	}
 	clients := ix.ClientNamespaces(t)
 	for _, h := range t.Hosts {
 		if !WatchableHost(ix, h, t) || ix.Merged(h, t, t.Namespace())[0] != t { // the oldest of several speaks for the host

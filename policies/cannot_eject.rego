@@ -1,7 +1,7 @@
 # METADATA
 # title: Outlier detection may not eject anything
 # description: |-
-#   An outlierDetection whose maxEjectionPercent lets nothing be ejected: it is unset, which means 10 %, or set so low that one of
+#   An outlierDetection whose maxEjectionPercent lets nothing be ejected: it is unset or 0, which means 10 %, or set so low that one of
 #   the host's endpoints is already more than that share. For static endpoints the number is known; for DNS names the rule says
 #   from how many addresses on an ejection is allowed.
 #
@@ -60,16 +60,19 @@ detecting := [b |
 
 written(b) := object.get(b.value, "maxEjectionPercent", null)
 
-percent(b) := 10 if written(b) == null
+# Istio writes no value for 0, so that Envoy's default is in force.
+percent(b) := 10 if written(b) in {null, 0}
 
 percent(b) := written(b) if {
 	is_number(written(b))
 	written(b) > 0
 }
 
-says(b) := "maxEjectionPercent is unset, which means 10 %," if written(b) == null
-
-says(b) := sprintf("maxEjectionPercent %v", [written(b)]) if written(b) != null
+says(b) := "maxEjectionPercent is unset, which means 10 %, and" if {
+	written(b) == null
+} else := "maxEjectionPercent 0 counts as unset, which means 10 %, and" if {
+	written(b) == 0
+} else := sprintf("maxEjectionPercent %v", [written(b)])
 
 # Ports from whose list one address may be ejected at all.
 listed(b) := [p | some p in b.ports; p.list; not alone(p)]

@@ -4,8 +4,8 @@
 #   TLS of mode SIMPLE or MUTUAL that reaches a port of protocol TLS or HTTPS.
 #
 #   On such a port Envoy does not read the traffic: it looks at the SNI of the client's handshake and passes the bytes on. TLS that
-#   the DestinationRule starts is a second handshake around the first, and unless the rule gives `sni` and `subjectAltNames` the
-#   outer one has no SNI and checks no name, since Envoy's auto_sni and auto_san_validation only work where it reads requests. The
+#   the DestinationRule starts is a second handshake around the first, and unless the rule gives `sni` and either side
+#   `subjectAltNames` the outer one has no SNI and checks no name, since Envoy's auto_sni and auto_san_validation only work where it reads requests. The
 #   server answers the inner handshake as if it were a request; clients report "wrong version number".
 #
 #   An `http` route of a VirtualService or HTTPRoute that sends the host's plain HTTP requests to the port is the older way to
@@ -52,7 +52,7 @@ blocks := [b |
 	not b.shadowed
 ]
 
-encrypted(b) := [p | some p in b.ports; p.tls; p.target.kind == "ServiceEntry"; not p.in_cluster_name]
+encrypted(b) := [p | some p in b.ports; p.tls; p.compiled; p.target.kind == "ServiceEntry"; not p.in_cluster_name]
 
 # Ports to which no http route sends requests: what arrives there is the client's TLS.
 twice(b) := [p | some p in encrypted(b); not p.cleartext]
@@ -61,13 +61,26 @@ once(b) := [p | some p in encrypted(b); p.cleartext]
 
 lacks(tls, name) if count(object.get(tls, name, "")) == 0
 
-outer(tls) := ", which has neither SNI nor a check of the server's name" if {
-	lacks(tls, "sni")
+# The names that a ServiceEntry lists count where the rule lists none, though not for DYNAMIC_DNS.
+checks_no_name(tls, _) if object.get(tls, "insecureSkipVerify", false)
+
+checks_no_name(tls, port) if {
 	lacks(tls, "subjectAltNames")
+	count(port.subject_alt_names) == 0
+}
+
+checks_no_name(tls, port) if {
+	lacks(tls, "subjectAltNames")
+	port.cluster == "dynamic_forward_proxy"
+}
+
+outer(tls, port) := ", which has neither SNI nor a check of the server's name" if {
+	lacks(tls, "sni")
+	checks_no_name(tls, port)
 } else := ", which has no SNI" if {
 	lacks(tls, "sni")
 } else := ", which checks no name" if {
-	lacks(tls, "subjectAltNames")
+	checks_no_name(tls, port)
 } else := ""
 
 # A route that is not in view may make the finding a note.
@@ -77,7 +90,7 @@ unless_routed := "" if {
 } else := ", unless an http route that is not in view sends plain HTTP to the port"
 
 # What stays right for other ports of the block is not to be taken away with it.
-curable(b) if count(b.ports) == count(twice(b))
+curable(b) if count([p | some p in b.ports; p.compiled]) == count(twice(b))
 
 outer_tls if input.object.spec.trafficPolicy.tls
 
@@ -86,7 +99,8 @@ outer_tls if {
 	entry.tls
 }
 
-# An inner level without tls would take the destination level's, and an entry needs at least one block.
+# An inner level without tls would take the destination level's, or read as if it had lost it, and an entry needs at least one
+# block.
 cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe", [{"op": "remove", "path": b.at}]) if {
 	b.level == "destination"
 	b.alone
@@ -95,7 +109,7 @@ cure(b) := result.fix("drop trafficPolicy, which holds nothing but tls", "unsafe
 	inherits_nothing(b)
 } else := result.set("start no TLS here, since clients bring their own", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
 
-inherits_nothing(b) if b.level != "subset"
+inherits_nothing(b) if b.level in {"destination", "subset port"}
 
 inherits_nothing(_) if not outer_tls
 
@@ -111,7 +125,7 @@ findings contains result.with_more(
 	{
 		"effect": sprintf(
 			"%s passes the client's TLS through tcp_proxy and wraps it in a second handshake (transport_socket)%s; the server does not expect TLS inside TLS, so calls fail%s",
-			[origination.proxy(input.object, b.value), outer(b.value), unless_routed],
+			[origination.proxy(input.object, b.value), outer(b.value, hit[0]), unless_routed],
 		),
 		"related": declared(hit),
 		"fixes": cures(b),

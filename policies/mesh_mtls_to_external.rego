@@ -5,7 +5,7 @@
 #   host's own name or through a wildcard such as `*`.
 #
 #   ISTIO_MUTUAL presents the workload's mesh certificate, asks for ALPN istio-peer-exchange, sends the cluster's name
-#   (outbound_.443_._.HOST) as SNI and trusts nothing but the mesh's own CA. A server outside the mesh has no certificate of that
+#   (outbound_.443_._.HOST) as SNI, the host of each request if the resolution is DYNAMIC_DNS, and trusts nothing but the mesh's own CA. A server outside the mesh has no certificate of that
 #   CA, so no connection comes about.
 #
 #   A mesh-wide rule for `*.local` is fine as long as it takes in the services of the mesh only. If a host outside the mesh has such
@@ -43,6 +43,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows ROOTCA and sni outbound_.PORT_._.HOST in transportSocket"
 package meshvet.mesh_mtls_to_external
 
+import data.meshvet.lib.hosts
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -58,19 +59,33 @@ outside(b) := [p |
 	p.external
 	not p.selector
 	not p.in_cluster_name
-	p.family != "none"
+	p.compiled
 ]
 
-# The name by which Istio addresses a cluster from proxy to proxy, unless the rule gives another.
-sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_.%s_.%s", [port.number, b.subset, port.host])) if b.subset != ""
-
-sni(b, port) := object.get(b.value, "sni", sprintf("outbound_.%d_._.%s", [port.number, port.host])) if b.subset == ""
+# The rule's own SNI, else the name by which Istio addresses a cluster from proxy to proxy. A dynamic_forward_proxy cluster has no
+# such name: it takes the host of each request, and where it reads none it has no SNI at all.
+sends(b, port) := sprintf("sends SNI %s", [b.value.sni]) if {
+	object.get(b.value, "sni", "") != ""
+} else := "sends no SNI" if {
+	port.cluster == "dynamic_forward_proxy"
+	port.family != "L7"
+} else := "sends the host of each request as SNI" if {
+	port.cluster == "dynamic_forward_proxy"
+} else := sprintf("sends SNI outbound_.%d_.%s_.%s", [port.number, b.subset, port.host])
 
 all_read(hit) if {
 	every p in hit {
 		p.family == "L7"
 	}
 }
+
+simple(b) := [{"op": "replace", "path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]
+
+# Names by which the proxies of a mesh know each other are none that a server outside it bears.
+names_gone(b) := [{"op": "remove", "path": array.concat(b.path, [name])} |
+	some name in ["sni", "subjectAltNames"]
+	name in object.keys(b.value)
+]
 
 mesh_wide := "*.local" if endswith(mesh.settings().cluster_domain, ".local")
 
@@ -89,7 +104,7 @@ severity := "error" if not mesh.reach().in_cluster
 exception(host) := {
 	"apiVersion": input.object.apiVersion,
 	"kind": "DestinationRule",
-	"metadata": object.union({"name": host}, object.filter(input.object.metadata, ["namespace"])),
+	"metadata": object.union({"name": hosts.object_name(host)}, object.filter(input.object.metadata, ["namespace"])),
 	"spec": object.union(
 		{"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}},
 		object.filter(input.object.spec, ["exportTo"]),
@@ -100,7 +115,7 @@ cure(b, hit) := result.create(sprintf("create a DestinationRule that starts no T
 	for_mesh
 } else := result.set("take in the services of the mesh only", "unsafe", [{"path": ["spec", "host"], "value": mesh_wide}]) if {
 	input.object.spec.host == "*"
-} else := result.set("verify the server as any other client does", "unsafe", [{"path": array.concat(b.path, ["mode"]), "value": "SIMPLE"}]) if {
+} else := result.fix("verify the server as any other client does", "unsafe", array.concat(simple(b), names_gone(b))) if {
 	all_read(hit)
 } else := result.set("start no TLS here", "unsafe", [{"path": b.path, "value": {"mode": "DISABLE"}}])
 
@@ -127,8 +142,8 @@ findings contains result.with_more(
 	{
 		"severity": severity,
 		"effect": sprintf(
-			"%sEnvoy presents the workload's mesh certificate, sends SNI %s and trusts only the mesh's CA (ROOTCA), so the handshake fails unless the server has a certificate of that CA",
-			[whose(hit[0].clients), sni(b, hit[0])],
+			"%sEnvoy presents the workload's mesh certificate, %s and trusts only the mesh's CA (ROOTCA), so the handshake fails unless the server has a certificate of that CA",
+			[whose(hit[0].clients), sends(b, hit[0])],
 		),
 		"related": [result.also_in(hit[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
 		"fixes": [cure(b, hit)],

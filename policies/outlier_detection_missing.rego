@@ -48,6 +48,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows no outlierDetection; istioctl proxy-config endpoint POD has the addresses"
 package meshvet.outlier_detection_missing
 
+import data.meshvet.lib.hosts
 import data.meshvet.lib.result
 import rego.v1
 
@@ -76,27 +77,29 @@ doubt := "" if mesh.complete("DestinationRule")
 
 doubt := "; this is judged from the objects given, and a DestinationRule elsewhere may cover the host" if not mesh.complete("DestinationRule")
 
-# Names of Kubernetes objects cannot hold a star or what else a host may be misspelt with.
-object_name(host) := trim(regex.replace(replace(lower(host), "*", "any"), `[^a-z0-9.-]+`, "-"), "-.")
+metadata(u) := {"name": hosts.object_name(u.host)} if u.namespace == ""
 
-metadata(u) := {"name": object_name(u.host)} if u.namespace == ""
-
-metadata(u) := {"name": object_name(u.host), "namespace": u.namespace} if u.namespace != ""
+metadata(u) := {"name": hosts.object_name(u.host), "namespace": u.namespace} if u.namespace != ""
 
 # A pool of the rule's own would take the place of the mesh's default pool.
 traffic_policy(u) := {"outlierDetection": block[u.family]} if u.pool_from_mesh
 
 traffic_policy(u) := {"connectionPool": {"tcp": {"connectTimeout": "1s"}}, "outlierDetection": block[u.family]} if not u.pool_from_mesh
 
+# A second rule for the host would fight with the one that its namespace has for others.
+creations(u) := [result.create(concat("", ["create a DestinationRule with outlierDetection for ", u.host]), {
+	"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": metadata(u),
+	"spec": {"host": u.host, "trafficPolicy": traffic_policy(u)},
+}) |
+	not u.ruled_for_others
+]
+
 # No DestinationRule at all: the ServiceEntry is where its author looks.
 findings contains {
 	"path": u.at,
 	"message": concat("", ["no DestinationRule gives ", u.host, " outlier detection", u.clients, measured[u.single]]),
 	"effect": concat("", [stays(u.cluster), doubt]),
-	"fixes": [result.create(concat("", ["create a DestinationRule with outlierDetection for ", u.host]), {
-		"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": metadata(u),
-		"spec": {"host": u.host, "trafficPolicy": traffic_policy(u)},
-	})],
+	"fixes": creations(u),
 	"subject": u.subject,
 } if {
 	some u in mesh.unwatched()

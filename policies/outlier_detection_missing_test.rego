@@ -6,7 +6,7 @@ import rego.v1
 place(host, more) := object.union(
 	{
 		"on_entry": true, "at": ["spec", "hosts", 0], "host": host, "hosts": host, "several": false, "on": "port 443", "clients": "", "cluster": "STRICT_DNS",
-		"family": "L4", "namespace": "shop", "single": true, "levels": [], "pool_from_mesh": false,
+		"family": "L4", "namespace": "shop", "single": true, "levels": [], "pool_from_mesh": false, "ruled_for_others": false,
 		"subject": {"hosts": [host], "ports": [443], "blocks": ["outlierDetection"]},
 	},
 	more,
@@ -73,4 +73,10 @@ test_a_timeout_that_is_set_is_left_alone if {
 	some f in found
 	some fix in f.fixes
 	count(fix.set) == 1
+}
+
+test_no_second_rule_beside_one_for_others if {
+	found := outlier_detection_missing.findings with mesh.unwatched as [place("a.example.com", {"ruled_for_others": true})]
+		with mesh.complete as true
+	{count(f.fixes) | some f in found} == {0}
 }

@@ -72,9 +72,17 @@ counted_otherwise(block) if has(block, "consecutive5xxErrors")
 
 counted_otherwise(block) if has(block, "consecutiveGatewayErrors")
 
-in_force(block) := sprintf("consecutive_5xx is %v as consecutive5xxErrors says", [block.value.consecutive5xxErrors]) if has(block, "consecutive5xxErrors")
-
-in_force(block) := "consecutive_5xx keeps Envoy's default, 5" if not has(block, "consecutive5xxErrors")
+# What is in force instead, if a cluster has the block.
+in_force(block) := "" if {
+	block.shadowed
+} else := "" if {
+	block.known
+	count(block.ports) == 0
+} else := ": consecutive_5xx keeps Envoy's default, 5" if {
+	not has(block, "consecutive5xxErrors")
+} else := ": consecutive_5xx is not enforced, as consecutive5xxErrors 0 says" if {
+	block.value.consecutive5xxErrors == 0
+} else := sprintf(": consecutive_5xx is %v, as consecutive5xxErrors says", [block.value.consecutive5xxErrors])
 
 # Istio's own documentation went from the one name to the other.
 rename(block) := {
@@ -93,7 +101,7 @@ findings contains result.with_more(
 	result.at(field_path(block, "consecutiveErrors"), sprintf("consecutiveErrors %v is not read by Istio any more", [block.value.consecutiveErrors])),
 	{
 		"key": true,
-		"effect": sprintf("the cluster's outlier_detection is the same as without it: %s", [in_force(block)]),
+		"effect": sprintf("the cluster's outlier_detection is the same as without it%s", [in_force(block)]),
 		"fixes": [rename(block)],
 	},
 ) if {
@@ -115,7 +123,7 @@ findings contains result.with_more(
 	),
 	{
 		"key": true,
-		"effect": "the cluster's outlier_detection is the same as without it: Envoy counts all 5xx responses",
+		"effect": "the cluster's outlier_detection is the same as without it: Envoy gets no list of codes and goes by consecutive5xxErrors and consecutiveGatewayErrors, or by their defaults",
 		"fixes": [result.fix("remove outlierDetectionHttpErrorCodes", "show", [{"op": "remove", "path": field_path(block, "outlierDetectionHttpErrorCodes")}])],
 	},
 ) if {
@@ -127,12 +135,12 @@ findings contains result.with_more(
 findings contains result.with_more(
 	result.at(
 		field_path(block, "consecutiveLocalOriginFailures"),
-		sprintf("consecutiveLocalOriginFailures %v has no effect without splitExternalLocalOriginErrors", [block.value.consecutiveLocalOriginFailures]),
+		sprintf("consecutiveLocalOriginFailures %v has no effect without splitExternalLocalOriginErrors: true", [block.value.consecutiveLocalOriginFailures]),
 	),
 	{
 		"key": true,
-		"effect": "istiod's webhook rejects the object; where the webhook does not run, Istio drops the value and Envoy counts failures to connect as 5xx errors",
-		"fixes": [result.set("add splitExternalLocalOriginErrors: true", "unsafe", [{"path": field_path(block, "splitExternalLocalOriginErrors"), "value": true}])],
+		"effect": "istiod's webhook rejects the object; where the webhook does not run, Istio drops the value and Envoy counts failures to connect together with 5xx and gateway errors",
+		"fixes": [result.set("set splitExternalLocalOriginErrors to true", "unsafe", [{"path": field_path(block, "splitExternalLocalOriginErrors"), "value": true}])],
 	},
 ) if {
 	some block in blocks

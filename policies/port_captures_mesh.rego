@@ -92,12 +92,6 @@ allocated if {
 	count(hosts.wildcards(names)) == 0
 }
 
-hidden if {
-	to := [ns | some ns in input.object.spec.exportTo]
-	"~" in to
-	not "*" in to
-}
-
 # What Istio refuses for another reason has a finding of its own: endpoints beside NONE, and DYNAMIC_DNS with such a port.
 refused if {
 	entry.resolution == "NONE"
@@ -110,7 +104,7 @@ captures if {
 	count(own_addresses) == 0
 	not allocated
 	not refused
-	not hidden
+	not entry.hidden
 }
 
 opaque(port) if {
@@ -261,6 +255,6 @@ findings contains result.with_more(
 	},
 ) if {
 	count(ranges) > 0
-	not hidden
+	not entry.hidden
 	some ports in ranged
 }

@@ -12,7 +12,8 @@
 #   cut no session: a stream of 40 seconds went on to its end while the record was flipped under it, with STRICT_DNS and
 #   LOGICAL_DNS, at L4 and at L7.
 #
-#   NONE is right for wildcard hosts that DYNAMIC_DNS does not suit, and for ranges of addresses; neither is reported.
+#   NONE is right for wildcard hosts that DYNAMIC_DNS does not suit, and for ranges of addresses; neither is reported, nor is an
+#   entry that `exportTo: ["~"]` hides from everybody.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/service_discovery#original-destination
@@ -74,6 +75,7 @@ applies if {
 
 forwards if {
 	applies
+	not entry.hidden
 	count(endpoints) == 0
 	not has_range
 	count(concrete) > 0
@@ -94,7 +96,18 @@ some_socket if {
 	address.is_socket(e.address)
 }
 
-set_to(resolution) := result.set(sprintf("set resolution to %s", [resolution]), "unsafe", [{"path": ["spec", "resolution"], "value": resolution}])
+set_to(resolution) := result.set(
+	sprintf("set resolution to %s", [resolution]), "unsafe",
+	array.concat([{"path": ["spec", "resolution"], "value": resolution}], [s | some s in lone_addresses; resolution == "DNS"]),
+)
+
+# DNS takes no address in the form of a range, not even of a range that holds one.
+lone_addresses := [{"path": ["spec", "addresses", i], "value": split(a, "/")[0]} |
+	some i, a in spec.addresses
+	is_string(a)
+	net.cidr_is_valid(a)
+	not address.is_range(a)
+]
 
 # DNS takes neither sockets among the endpoints nor ranges among the addresses.
 fixes_beside_endpoints := [set_to("STATIC")] if {

@@ -12,7 +12,7 @@
 #   Unix domain sockets and IPv6 addresses are endpoints like any other. So are those that another entry of the namespace brings
 #   for a port of the same host and name, whatever its exportTo: Istio puts them together. The
 #   pods of a Service count as well, so the rule does not judge a host that a Service has, nor a MESH_INTERNAL one under the
-#   cluster's domain.
+#   cluster's domain. An entry that `exportTo: ["~"]` hides from everybody has no cluster either way.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/service-entry/#ServiceEntry-Resolution
 # - https://istio.io/latest/docs/reference/config/networking/workload-entry/
@@ -66,6 +66,7 @@ none_listed if {
 	spec.resolution == "STATIC"
 	count(endpoints) == 0
 	not entry.selector
+	not entry.hidden
 }
 
 subject(names) := {"hosts": names, "ports": [p.number | some p in carried]}
@@ -114,6 +115,10 @@ findings contains result.skip(sprintf("pods of a Service may be the endpoints of
 # A word such as ${POD_IP} or <IP> is filled in before the manifest is applied.
 filled_in_later(text) if regex.match("[$<{%]", text)
 
+unchecked(text) := sprintf("Envoy takes it for the socket %s in its own working directory", [trim_prefix(text, "unix://")]) if {
+	startswith(text, "unix://")
+} else := sprintf("Envoy's EDS cluster for %s lacks the endpoint", [hosts.listed([h.name | some h in entry.hosts])])
+
 kind(text) := "a range" if {
 	address.is_range(text)
 } else := "no socket that Istio knows (unix:///path or unix://@name)" if {
@@ -129,7 +134,7 @@ findings contains result.with_more(
 		sprintf("endpoint %s is %s, and resolution STATIC takes only addresses", [e.address, kind(e.address)]),
 	),
 	{
-		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, Envoy's EDS cluster for %s lacks the endpoint", [hosts.listed([h.name | some h in entry.hosts])]),
+		"effect": sprintf("istiod's webhook rejects the object; where the webhook does not run, %s", [unchecked(e.address)]),
 		"related": [result.also(["spec", "resolution"], "STATIC is set here")],
 		"subject": subject([h.name | some h in entry.hosts]),
 	},

@@ -8,7 +8,8 @@
 #   a service of the mesh it also switches off the mutual TLS that Istio would use by itself.
 #
 #   Where the block reaches only ports of protocol TLS or HTTPS, clients bring their own TLS and nothing is lost but the settings:
-#   that is a warning.
+#   that is a warning. A block that governs no port, because entries for all of them step in or because the host lacks the
+#   entry's port, leaves nothing unencrypted and is not reported.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#ClientTLSSettings-TLSmode
 # custom:
@@ -50,7 +51,15 @@ blocks := [b |
 	object.get(b.value, "mode", null) == null
 	count(fields(b)) > 0
 	not b.shadowed
+	not idle_level(b)
 ]
+
+# Where entries for all ports step in, or the host lacks the entry's port, no cluster has the block.
+idle_level(b) if {
+	b.known
+	count(passed(b)) == 0
+	count(bare(b)) == 0
+}
 
 fields(b) := sort([k | some k, v in b.value; k != "mode"; v != null])
 
@@ -63,9 +72,9 @@ idle(b) := sprintf("%s does nothing", [said(b)]) if count(fields(b)) == 1
 idle(b) := sprintf("%s do nothing", [said(b)]) if count(fields(b)) > 1
 
 # Ports on which what the proxy sends is as the proxy makes it. The client's own TLS is passed through on the others.
-bare(b) := [p | some p in b.ports; not p.tls; p.family != "none"]
+bare(b) := [p | some p in b.ports; not p.tls; p.compiled]
 
-passed(b) := [p | some p in b.ports; p.tls]
+passed(b) := [p | some p in b.ports; p.tls; p.compiled]
 
 only_passed(b) if {
 	count(passed(b)) > 0

@@ -28,7 +28,8 @@ var _ = register(lint.Rule{
 			"ejected. Istio's generator (1.31 release candidate) does not expect outlierDetection there: it dereferences a nil pointer in " +
 			"applyOutlierDetection and panics, so that the proxies that see the host get no configuration. This was seen in Istio's generator " +
 			"used as a library; a real istiod, which may crash, was not tried.\n\n" +
-			"In a subset, or in an entry for a port that the host lacks, the block is only ignored, which is a warning.",
+			"In a subset, or in an entry for a port that the host lacks, the block is only ignored, which is a warning. Istio compiles such a " +
+			"cluster only for ports of protocol HTTP, HTTP2, GRPC and TLS; the others get none, and are not reported.",
 		Remedy: "Drop outlierDetection for the host. If the mesh configuration sets it for all hosts, a DestinationRule cannot take it back: " +
 			"drop it there, or give the host a resolution other than DYNAMIC_DNS.",
 		Fix:   lint.Safe,
@@ -60,12 +61,13 @@ func outlierFromRule(p *lint.Pass) {
 		skipUnknownHost(p)
 		return
 	}
-	onlyDynamic := len(reach.Ports) > 0 && !slices.ContainsFunc(reach.Ports, func(port effective.Port) bool { return !isDynamic(port) })
+	dynamic := whichever(reach.Ports, effective.Port.Dynamic)
+	onlyDynamic := len(dynamic) > 0 && len(dynamic) == len(whichever(reach.Ports, effective.Port.Compiled))
 	for _, w := range effective.WrittenIn(p.Object, "outlierDetection", reach) {
 		if w.Level.Shadowed {
 			continue
 		}
-		hit := slices.DeleteFunc(slices.Clone(w.Level.Ports), func(port effective.Port) bool { return !isDynamic(port) })
+		hit := whichever(w.Level.Ports, effective.Port.Dynamic)
 		inSubset := w.Level.Kind == effective.SubsetLevel || w.Level.Kind == effective.SubsetEntry
 		switch {
 		case len(hit) > 0 && !inSubset:
@@ -74,25 +76,24 @@ func outlierFromRule(p *lint.Pass) {
 				lint.Effect(outlierPanic),
 				lint.Also(hit[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
 				lint.About(subjectOf(hit)),
-				suggestAll(dropOutlier(p, w, len(hit) == len(w.Level.Ports))),
+				suggestAll(dropOutlier(p, w, len(hit) == len(whichever(w.Level.Ports, effective.Port.Compiled)))),
 			)
 		case onlyDynamic && (inSubset || len(w.Level.Ports) == 0):
 			p.Report(w.Path,
-				fmt.Sprintf("outlierDetection is ignored: %s, whose resolution is DYNAMIC_DNS, has no %s", reach.Ports[0].Host, lacking(w.Level)),
+				fmt.Sprintf("outlierDetection is ignored: %s, whose resolution is DYNAMIC_DNS, has no %s", dynamic[0].Host, lacking(w.Level)),
 				lint.As(lint.Warning),
 				lint.Effect("Istio compiles no cluster that the block would apply to; on one that it does apply to, it would panic"),
-				lint.Also(reach.Ports[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
-				lint.About(subjectOf(reach.Ports)),
+				lint.Also(dynamic[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
+				lint.About(subjectOf(dynamic)),
 				suggestAll(dropOutlier(p, w, true)),
 			)
 		}
 	}
 }
 
-// isDynamic says whether Istio compiles a dynamic_forward_proxy cluster for the port. It does for wildcard hosts and for the
-// protocols HTTP, HTTP2, GRPC and TLS.
-func isDynamic(port effective.Port) bool {
-	return port.Cluster == effective.DynamicDNS && port.Host.IsWildcard() && (port.Family == mesh.L7 || port.Protocol == "TLS")
+// whichever picks the ports that have a property.
+func whichever(ports []effective.Port, has func(effective.Port) bool) []effective.Port {
+	return slices.DeleteFunc(slices.Clone(ports), func(port effective.Port) bool { return !has(port) })
 }
 
 // lacking names what a level would apply to if it were there.
@@ -167,7 +168,7 @@ func outlierFromMeshDefault(p *lint.Pass) {
 			for _, port := range t.Ports {
 				hit := effective.Port{Port: port, Host: h, Target: t, Cluster: effective.ClusterTypeOf(t)}
 				block := levels.For(port.Number, effective.Without{}).Block("outlierDetection")
-				if !isDynamic(hit) || !block.Set() || block.Object != nil {
+				if !hit.Dynamic() || !block.Set() || block.Object != nil {
 					continue
 				}
 				p.Report(object.Path{"spec", "resolution"},

@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -37,14 +38,14 @@ func Fields() []*Field { return fields }
 
 var fields = withPaths(
 	&Field{Name: "tls", Envoy: "transport_socket", def: defaultTLS, values: tlsMode, Everywhere: true, live: always},
-	&Field{Name: "tls.sni", Envoy: "transport_socket.sni", def: none, live: verifiesPeer},
-	&Field{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, live: verifiesPeer},
-	&Field{Name: "tls.insecureSkipVerify", Envoy: "transport_socket.common_tls_context validation_context", def: constant("false"), live: verifiesPeer},
-	&Field{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: constant("the system's CAs"), live: originatesTLS},
+	&Field{Name: tlsSNI, Envoy: "transport_socket.sni", def: none, values: serverName, live: namesServer},
+	&Field{Name: "tls.subjectAltNames", Envoy: "transport_socket.common_tls_context match_subject_alt_names", def: none, values: peerNames, live: namesPeer, needs: []string{tlsSNI}},
+	&Field{Name: "tls.insecureSkipVerify", Envoy: "transport_socket.common_tls_context validation_context", def: constant("false"), live: skipsVerify},
+	&Field{Name: "tls.caCertificates", Envoy: "transport_socket.common_tls_context validation_context", def: fromCredential("the system's CAs"), values: trustedCAs, live: originatesTLS},
 	&Field{Name: "tls.caCrl", Envoy: "transport_socket.common_tls_context validation_context.crl", def: none, live: originatesTLS},
 	&Field{Name: "tls.credentialName", Envoy: "transport_socket.common_tls_context SDS", def: none, live: originatesTLS},
-	&Field{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
-	&Field{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: none, live: presentsCertificate},
+	&Field{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: fromCredential("none"), live: presentsCertificate},
+	&Field{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: fromCredential("none"), live: presentsCertificate},
 	&Field{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
 	&Field{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
 
@@ -83,6 +84,7 @@ var fields = withPaths(
 
 // The fields that others depend on.
 const (
+	tlsSNI            = "tls.sni"
 	maxRetries        = "connectionPool.http.maxRetries"
 	tcpIdle           = "connectionPool.tcp.idleTimeout"
 	httpIdle          = "connectionPool.http.idleTimeout"
@@ -228,7 +230,9 @@ func speaksHTTP2(port Port, p *Policy) bool {
 	return port.IsHTTP2() || upgrade(p, port) == "UPGRADE"
 }
 
-func mode(p *Policy) string { return p.Blocks["tls"].Value.Get("mode").Str() }
+func mode(p *Policy) string { return tlsOf(p).Get("mode").Str() }
+
+func tlsOf(p *Policy) object.Value { return p.Blocks["tls"].Value }
 
 func originatesTLS(_ Port, p *Policy) bool {
 	m := mode(p)
@@ -238,6 +242,94 @@ func originatesTLS(_ Port, p *Policy) bool {
 // verifiesPeer: ISTIO_MUTUAL takes the names from the rule too, though not its certificates.
 func verifiesPeer(port Port, p *Policy) bool {
 	return originatesTLS(port, p) || mode(p) == "ISTIO_MUTUAL"
+}
+
+// skipsVerify: ISTIO_MUTUAL heeds insecureSkipVerify only where it would check the names of requests.
+func skipsVerify(port Port, p *Policy) bool {
+	return originatesTLS(port, p) || mode(p) == "ISTIO_MUTUAL" && asksForHost(port, p)
+}
+
+// eachRequest is the name that Envoy sends or checks under auto_sni and auto_san_validation.
+const eachRequest = "the host of each request"
+
+// asksForHost says whether Envoy takes names that the rule does not give from the requests. Istio asks for that in every cluster
+// that starts TLS, and for DYNAMIC_DNS under ISTIO_MUTUAL as well; only where Envoy reads requests does anything come of it.
+func asksForHost(port Port, p *Policy) bool {
+	return readsRequests(port, p) && (originatesTLS(port, p) || mode(p) == "ISTIO_MUTUAL" && port.Cluster == DynamicDNS)
+}
+
+// isRequestHost says whether a name is the one that the requests for a port bear anyway.
+func isRequestHost(name string, port Port) bool {
+	return port.Family == mesh.L7 && !port.Host.IsWildcard() && strings.EqualFold(name, string(port.Host))
+}
+
+// serverName is the SNI in effect. Under ISTIO_MUTUAL Istio writes the name of the cluster if the rule gives none.
+func serverName(p *Policy, port Port) string {
+	switch own := tlsOf(p).Get("sni").Str(); {
+	case own != "":
+		return own
+	case asksForHost(port, p):
+		return eachRequest
+	case mode(p) == "ISTIO_MUTUAL" && port.Cluster != DynamicDNS:
+		return fmt.Sprintf("outbound_.%d_._.%s", port.Number, port.Host)
+	}
+	return "none"
+}
+
+// namesServer: to send the host of the requests no sni is needed.
+func namesServer(port Port, p *Policy) bool {
+	return verifiesPeer(port, p) && !(asksForHost(port, p) && isRequestHost(tlsOf(p).Get("sni").Str(), port))
+}
+
+// peerNames are those that the server's certificate may bear: the rule's, else the ServiceEntry's, else the host of each request
+// unless an sni is given. For DYNAMIC_DNS the ServiceEntry's do not count, and an sni makes no difference.
+func peerNames(p *Policy, port Port) string {
+	tls, dynamic := tlsOf(p), port.Cluster == DynamicDNS
+	if tls.Get("insecureSkipVerify").Bool() && skipsVerify(port, p) {
+		return "none"
+	}
+	if own := tls.Get("subjectAltNames"); own.Len() > 0 {
+		return Text(own)
+	}
+	if port.Target != nil && !dynamic && verifiesPeer(port, p) {
+		if names := port.Target.Object.Spec().Get("subjectAltNames"); !port.Target.IsService() && names.Len() > 0 {
+			return Text(names)
+		}
+	}
+	switch {
+	case asksForHost(port, p) && (dynamic || tls.Get("sni").Str() == ""):
+		return eachRequest
+	case mode(p) == "ISTIO_MUTUAL" && port.InCluster:
+		return "the service accounts of its endpoints"
+	}
+	return "none"
+}
+
+// namesPeer: the host of the requests is checked without subjectAltNames too, as long as no sni switches that off.
+func namesPeer(port Port, p *Policy) bool {
+	tls := tlsOf(p)
+	names, sni := tls.Get("subjectAltNames"), tls.Get("sni").Str()
+	given := asksForHost(port, p) && (sni == "" || isRequestHost(sni, port)) && names.Len() == 1 && isRequestHost(names.At(0).Str(), port)
+	return verifiesPeer(port, p) && !given
+}
+
+// trustedCAs: "system" is what Istio takes without caCertificates, and a credential brings its own.
+func trustedCAs(p *Policy, port Port) string {
+	own := tlsOf(p).Get("caCertificates").Str()
+	if own == "" || own == "system" || tlsOf(p).Get("credentialName").Str() != "" {
+		return fromCredential("the system's CAs")(p, port)
+	}
+	return own
+}
+
+// fromCredential: what the rule does not name as a file comes from the credential that it names, if it does.
+func fromCredential(otherwise string) func(*Policy, Port) string {
+	return func(p *Policy, _ Port) string {
+		if name := tlsOf(p).Get("credentialName").Str(); name != "" {
+			return "what credentialName " + name + " holds"
+		}
+		return otherwise
+	}
 }
 
 func presentsCertificate(_ Port, p *Policy) bool { return mode(p) == "MUTUAL" }

@@ -54,6 +54,12 @@ func TestLivenessByFamily(t *testing.T) {
 		{"CA under ISTIO_MUTUAL", "tls: {mode: ISTIO_MUTUAL, caCertificates: /c}", "tls.caCertificates", ""},
 		{"name under ISTIO_MUTUAL", "tls: {mode: ISTIO_MUTUAL, sni: x}", "tls.sni", "L4 HTTP HTTP2 sniffed none"},
 		{"name without a mode", "tls: {sni: x}", "tls.sni", ""},
+		{"the name that requests bear anyway", "tls: {mode: SIMPLE, sni: A.example.com}", "tls.sni", "L4 sniffed none"},
+		{"that name to be verified", "tls: {mode: SIMPLE, subjectAltNames: [a.example.com]}", "tls.subjectAltNames", "L4 sniffed none"},
+		{"that name to be verified beside another sni", "tls: {mode: SIMPLE, sni: x, subjectAltNames: [a.example.com]}", "tls.subjectAltNames", "L4 HTTP HTTP2 sniffed none"},
+		{"that name and another", "tls: {mode: SIMPLE, subjectAltNames: [a.example.com, x]}", "tls.subjectAltNames", "L4 HTTP HTTP2 sniffed none"},
+		{"no verification", "tls: {mode: SIMPLE, insecureSkipVerify: true}", "tls.insecureSkipVerify", "L4 HTTP HTTP2 sniffed none"},
+		{"ISTIO_MUTUAL verifies regardless", "tls: {mode: ISTIO_MUTUAL, insecureSkipVerify: true}", "tls.insecureSkipVerify", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -146,6 +152,10 @@ func TestValuesInEffect(t *testing.T) {
 			"connectionPool.tcp.idleTimeout", 80, "4s"},
 		{"LEAST_CONN is the default by another name", "", "loadBalancer: {simple: LEAST_CONN}", "loadBalancer.simple", 80, "LEAST_REQUEST"},
 		{"tls without a mode starts none", "", "tls: {sni: x}", "tls", 80, "plaintext"},
+		{"the system's CAs by name", "", "tls: {mode: SIMPLE, caCertificates: system}", "tls.caCertificates", 80, "the system's CAs"},
+		{"CAs of a file", "", "tls: {mode: SIMPLE, caCertificates: /ca}", "tls.caCertificates", 80, "/ca"},
+		{"CAs of a Secret", "", "tls: {mode: SIMPLE, credentialName: s}", "tls.caCertificates", 80, "what credentialName s holds"},
+		{"certificate of a Secret", "", "tls: {mode: MUTUAL, credentialName: s}", "tls.clientCertificate", 80, "what credentialName s holds"},
 		{"0 gateway errors are the default", "", "outlierDetection: {consecutiveGatewayErrors: 0}", "outlierDetection.consecutiveGatewayErrors", 80, "not enforced"},
 		{"0 5xx errors are not", "", "outlierDetection: {consecutive5xxErrors: 0}", "outlierDetection.consecutive5xxErrors", 80, "0"},
 		{"locality settings of the mesh", "localityLbSetting: {enabled: false}", "tls: {mode: SIMPLE}", "loadBalancer.localityLbSetting", 80, `{"enabled":false}`},
@@ -161,6 +171,56 @@ func TestValuesInEffect(t *testing.T) {
 				t.Errorf("%s is %q, want %q", test.field, got, test.want)
 			}
 		})
+	}
+}
+
+func TestNamesInEffect(t *testing.T) {
+	const sni, names = "tls.sni", "tls.subjectAltNames"
+	const requests = "the host of each request"
+	tests := []struct {
+		resolution string // DYNAMIC_DNS is for *.example.com, anything else for a.example.com
+		rest       string // of the ServiceEntry
+		tls        string
+		field      string
+		http, tcp  string // on a port of protocol HTTP, and of TLS
+	}{
+		{"DNS", "", "mode: SIMPLE", sni, requests, "none"},
+		{"DNS", "", "mode: SIMPLE", names, requests, "none"},
+		{"DNS", "", "mode: SIMPLE, sni: ''", sni, requests, "none"},
+		{"DNS", "", "mode: SIMPLE, sni: x", sni, "x", "x"},
+		{"DNS", "", "mode: SIMPLE, sni: x", names, "none", "none"},
+		{"DNS", "", "mode: SIMPLE, subjectAltNames: [x]", names, `["x"]`, `["x"]`},
+		{"DNS", "", "mode: SIMPLE, subjectAltNames: [x]", sni, requests, "none"},
+		{"DNS", "", "mode: SIMPLE, insecureSkipVerify: true", names, "none", "none"},
+		{"DNS", "", "mode: SIMPLE, insecureSkipVerify: true", sni, requests, "none"},
+		{"DNS", "", "mode: MUTUAL, clientCertificate: /c, privateKey: /k", sni, requests, "none"},
+		{"DNS", "", "mode: MUTUAL, clientCertificate: /c, privateKey: /k", names, requests, "none"},
+		{"DNS", "", "mode: ISTIO_MUTUAL", sni, "outbound_.80_._.a.example.com", "outbound_.443_._.a.example.com"},
+		{"DNS", "", "mode: ISTIO_MUTUAL", names, "none", "none"},
+		{"DNS", "", "mode: DISABLE", sni, "none", "none"},
+		{"DNS", "subjectAltNames: [e]", "mode: SIMPLE, sni: x", names, `["e"]`, `["e"]`},
+		{"DNS", "subjectAltNames: [e]", "mode: ISTIO_MUTUAL", names, `["e"]`, `["e"]`},
+		{"DNS", "subjectAltNames: [e]", "mode: SIMPLE, subjectAltNames: [x]", names, `["x"]`, `["x"]`},
+		{"DNS", "location: MESH_INTERNAL", "mode: ISTIO_MUTUAL", names, "the service accounts of its endpoints", "the service accounts of its endpoints"},
+		{"DYNAMIC_DNS", "", "mode: SIMPLE", sni, requests, "none"},
+		{"DYNAMIC_DNS", "", "mode: SIMPLE, sni: x", names, requests, "none"},
+		{"DYNAMIC_DNS", "subjectAltNames: [e]", "mode: SIMPLE", names, requests, "none"},
+		{"DYNAMIC_DNS", "", "mode: ISTIO_MUTUAL", sni, requests, "none"},
+		{"DYNAMIC_DNS", "", "mode: ISTIO_MUTUAL", names, requests, "none"},
+		{"DYNAMIC_DNS", "", "mode: ISTIO_MUTUAL, insecureSkipVerify: true", names, "none", "none"},
+	}
+	for _, test := range tests {
+		host := "a.example.com"
+		if test.resolution == "DYNAMIC_DNS" {
+			host = "*.example.com"
+		}
+		ix, objects := world(t, "", rule("r", host, "trafficPolicy: {tls: {"+test.tls+"}}"), entry("e", host, test.resolution, test.rest, "443 TLS", "80 HTTP"))
+		for number, want := range map[uint32]string{80: test.http, 443: test.tcp} {
+			port := effective.ReachOf(ix, objects[0]).Numbered(number)[0]
+			if got := field(t, test.field).Value(effective.LevelsOf(ix, objects[0], -1).For(number, effective.Without{}), port); got != want {
+				t.Errorf("%s {%s}, port %d with {%s}: %s is %q, want %q", test.resolution, test.rest, number, test.tls, test.field, got, want)
+			}
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ type Unwatched struct {
 
 // WatchableHost says whether outlier detection can do anything for some port of a host outside the mesh.
 func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
-	return slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
+	return !ix.Hidden(t) && slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
 		return slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return watchable(ix, h, t, p) })
 	})
 }

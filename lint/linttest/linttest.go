@@ -2,7 +2,7 @@
 //
 // A folder testdata/<rule-name> holds cases: bad*.yaml, whose findings are announced by comments `# want ID "regexp"` on the
 // line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
-// rule finds anything above info. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
+// rule finds anything above info. Each fix of a finding in a bad file is tried by itself. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
 // config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
 // context.complete.
 package linttest
@@ -301,7 +301,8 @@ func checkFinding(t *testing.T, f lint.Finding) {
 	}
 }
 
-// checkFixes applies what the rule proposes and looks whether it is cured, and whether the safe fixes give the fixed file.
+// checkFixes tries each fix by itself, then what the rule proposes as a whole, and looks whether the safe fixes give the fixed
+// file.
 func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, report *lint.Report) (safe int) {
 	t.Helper()
 	if !exists(c.FixedPath()) {
@@ -329,25 +330,33 @@ func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *obj
 			if f.Rule.ID != r.ID || f.Object != o.Key {
 				continue
 			}
-			for _, x := range f.Fixes {
+			first := -1
+			for i, x := range f.Fixes {
+				for _, fault := range faultsOf(t, rules, c, file, report, f, x) {
+					t.Errorf("%s: the fix %q of %q %s", f.Location, x.Title, f.Message, fault)
+				}
 				if x.Safety == lint.Safe {
 					safe++
 					safeOps = append(safeOps, x.Ops...)
 				}
-			}
-			applied := len(allOps)
-			for _, x := range f.Fixes { // the first applicable fix cures the finding
-				if x.Safety != lint.Show && len(x.Ops) > 0 {
-					allOps = append(allOps, x.Ops...)
-					break
+				if first < 0 && x.Safety != lint.Show && len(x.Ops) > 0 {
+					first = i
 				}
 			}
-			curable = curable && len(allOps) > applied
+			if first >= 0 {
+				allOps = append(allOps, f.Fixes[first].Ops...)
+			}
+			curable = curable && first >= 0
 		}
 		if len(allOps) > 0 {
-			patched := patch(t, o, allOps)
-			if still := findingsOf(t, rules, r, c, file, o, patched); curable && len(still) > 0 {
-				t.Errorf("after its own fix the rule still finds on %s: %s", o.Key, still[0].Message)
+			after, err := c.Lint(rules, withObject(file, o, patch(t, o, allOps)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range after.Findings {
+				if curable && f.Rule.ID == r.ID && f.Object == o.Key {
+					t.Errorf("after its own fixes the rule still finds on %s: %s", o.Key, f.Message)
+				}
 			}
 		}
 		if len(safeOps) > 0 && len(safeOps) == len(allOps) {
@@ -362,6 +371,64 @@ func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *obj
 		}
 	}
 	return safe
+}
+
+// objectName is what Kubernetes takes for a name of the kinds that fixes create.
+var objectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
+
+// faultsOf applies one fix of a finding to a file, and nothing else, and says what is wrong with the outcome: the finding has to be
+// gone, and no rule may warn of an object that it did not warn of before. After a safe fix no rule may say anything new at all.
+func faultsOf(t *testing.T, rules []lint.Rule, c Case, file *object.File, before *lint.Report, f lint.Finding, x lint.Fix) []string {
+	t.Helper()
+	var files []*object.File
+	var faults []string
+	switch {
+	case (x.Create != nil) == (len(x.Ops) > 0):
+		return []string{"has to have either operations or an object to create"}
+	case x.Create != nil:
+		made, fault := created(t, x)
+		if fault != "" {
+			return []string{fault}
+		}
+		files = []*object.File{file, made}
+	default:
+		o := file.Objects[slices.IndexFunc(file.Objects, func(o *object.Object) bool { return o.Key == f.Object })]
+		files = []*object.File{withObject(file, o, patch(t, o, x.Ops))}
+	}
+	after, err := c.Lint(rules, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range after.Findings {
+		same := func(b lint.Finding) bool { return b.Rule.ID == g.Rule.ID && b.Object == g.Object }
+		switch {
+		case same(f) && g.Path.Equal(f.Path) && g.Message == f.Message:
+			faults = append(faults, "leaves the finding")
+		case (g.Severity > lint.Info || x.Safety == lint.Safe) && !slices.ContainsFunc(before.Findings, same):
+			faults = append(faults, fmt.Sprintf("brings about %s on %s: %s", g.Rule.ID, g.Object, g.Message))
+		}
+	}
+	return faults
+}
+
+// created reads the object that a fix proposes from its text, as it would be read once it is written.
+func created(t *testing.T, x lint.Fix) (file *object.File, fault string) {
+	t.Helper()
+	js, err := json.Marshal(x.Create.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err = object.Load(context.Background(), "created.yaml", bytes.NewReader(js), object.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Objects) != 1 || len(file.Problems) > 0 {
+		return nil, fmt.Sprintf("creates no object that can be read: %s", js)
+	}
+	if name := file.Objects[0].Name; !objectName.MatchString(name) {
+		return nil, fmt.Sprintf("creates an object with the name %q, which no object can have", name)
+	}
+	return file, ""
 }
 
 // patch applies operations to an object as a JSON Patch tool would.
@@ -405,22 +472,16 @@ func patch(t *testing.T, o *object.Object, ops []lint.Op) *object.Object {
 	return patched
 }
 
-// findingsOf judges the file with one object replaced by its patched form.
-func findingsOf(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, old, o *object.Object) []lint.Finding {
-	t.Helper()
+// withObject is the file with one object replaced by its patched form.
+func withObject(file *object.File, old, o *object.Object) *object.File {
 	changed := &object.File{Name: file.Name, Class: object.Linted}
 	for _, x := range file.Objects {
-		if x != old {
-			changed.Objects = append(changed.Objects, x)
-		} else {
-			changed.Objects = append(changed.Objects, o)
+		if x == old {
+			x = o
 		}
+		changed.Objects = append(changed.Objects, x)
 	}
-	report, err := c.Lint(rules, changed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(report.Findings, func(f lint.Finding) bool { return f.Rule.ID != r.ID || f.Object != o.Key })
+	return changed
 }
 
 func checkGood(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) {

@@ -75,6 +75,67 @@ func TestWants(t *testing.T) {
 	}
 }
 
+// A rule finds fault with the host a; fixes may cure that, not cure it, or be no fixes at all.
+func TestFaultsOfFixes(t *testing.T) {
+	write := func(host string, safety lint.Safety) lint.Fix {
+		return lint.Fix{Title: "x", Safety: safety, Ops: []lint.Op{{Kind: lint.Replace, Path: object.Path{"spec", "host"}, Value: host}}}
+	}
+	create := func(name, host string) lint.Fix {
+		return lint.Fix{Title: "x", Safety: lint.Unsafe, Create: &lint.Create{Object: map[string]any{
+			"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": map[string]any{"name": name}, "spec": map[string]any{"host": host},
+		}}}
+	}
+	both := create("b", "b")
+	both.Ops = write("b", lint.Safe).Ops
+	meta := func(id, name string, severity lint.Severity) lint.Meta {
+		return lint.Meta{ID: id, Name: name, Title: name, Category: lint.CategoryPool, Severity: severity, Presets: []string{"recommended"}, Kinds: []object.Kind{object.DestinationRule}}
+	}
+	on := func(host string) func(*lint.Pass) error {
+		return func(p *lint.Pass) error {
+			if at := (object.Path{"spec", "host"}); p.Object.Lookup(at).Str() == host {
+				p.Report(at, "host "+host)
+			}
+			return nil
+		}
+	}
+	rules := []lint.Rule{
+		{Meta: meta("DR901", "host-a", lint.Warning), Check: on("a")},
+		{Meta: meta("DR902", "host-warned", lint.Warning), Check: on("warned")},
+		{Meta: meta("DR903", "host-noted", lint.Info), Check: on("noted")},
+	}
+	file, err := object.Load(t.Context(), "a.yaml", strings.NewReader("apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: a}\nspec: {host: a}\n"), object.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Case{Rule: "host-a", Config: &lint.Config{}}
+	before, err := c.Lint(rules, file)
+	if err != nil || len(before.Findings) != 1 {
+		t.Fatal(before, err)
+	}
+	for name, test := range map[string]struct {
+		fix  lint.Fix
+		want string // start of the fault
+	}{
+		"a cure":                      {write("b", lint.Safe), ""},
+		"no cure":                     {write("a", lint.Unsafe), "leaves the finding"},
+		"an object that is no cure":   {create("b", "b"), "leaves the finding"},
+		"a cure with another warning": {write("warned", lint.Unsafe), "brings about DR902 on DestinationRule a: host warned"},
+		"a choice with a note":        {write("noted", lint.Unsafe), ""},
+		"a safe cure with a note":     {write("noted", lint.Safe), "brings about DR903"},
+		"an object with no such name": {create("*.b", "b"), "creates an object with the name \"*.b\""},
+		"an object of no known kind":  {lint.Fix{Create: &lint.Create{Object: map[string]any{"kind": "Rule"}}}, "creates no object"},
+		"neither":                     {lint.Fix{}, "has to have either"},
+		"both":                        {both, "has to have either"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faults := strings.Join(faultsOf(t, rules, c, file, before, before.Findings[0], test.fix), "; ")
+			if (faults == "") != (test.want == "") || !strings.HasPrefix(faults, test.want) {
+				t.Errorf("faults %q, want %q", faults, test.want)
+			}
+		})
+	}
+}
+
 func TestPatchIsWhatAToolWouldMake(t *testing.T) {
 	o, err := object.FromMap(map[string]any{
 		"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"host": "a~b/c"},

@@ -220,6 +220,9 @@ func TestSees(t *testing.T) {
 		if own, other := ix.Sees(target, "egress"), ix.Sees(target, "app"); own != c.own || other != c.other {
 			t.Errorf("exportTo %s, default %v: seen at home %v, elsewhere %v", c.exportTo, c.byDefault, own, other)
 		}
+		if hidden := ix.Hidden(target); hidden != (!c.own && !c.other) {
+			t.Errorf("exportTo %s, default %v: hidden %v", c.exportTo, c.byDefault, hidden)
+		}
 	}
 	// A Service says so by annotation.
 	ix := world(t, Settings{}, "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: a, annotations: {networking.istio.io/exportTo: 'b, .'}}\nspec: {ports: [{port: 80}]}\n")

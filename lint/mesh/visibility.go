@@ -72,3 +72,12 @@ func (x *Index) ClientNamespaces(t *Target) []string {
 	}
 	return out
 }
+
+// Hidden says whether no namespace at all sees the target, so that Istio compiles nothing from it but its endpoints.
+func (x *Index) Hidden(t *Target) bool {
+	to := t.ExportTo
+	if len(to) == 0 {
+		to = x.settings.DefaultServiceExportTo
+	}
+	return slices.Contains(to, "~") && !slices.Contains(to, "*")
+}

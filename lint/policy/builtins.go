@@ -113,7 +113,9 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 				continue
 			}
 			for _, port := range other.Ports {
-				elsewhere = append(elsewhere, port.Name)
+				if !slices.Contains(elsewhere, any(port.Name)) {
+					elsewhere = append(elsewhere, port.Name)
+				}
 			}
 		}
 		hosts = append(hosts, record{
@@ -130,7 +132,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
-		"namespace": t.Namespace(),
+		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
 	}, nil
 }
 
@@ -146,7 +148,7 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
 		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
-		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(),
+		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}

@@ -98,6 +98,9 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 		"on_entry": p.Object.Kind == object.ServiceEntry, "at": pathRecord(u.at), "host": u.hosts[0], "hosts": firstHosts(u.hosts),
 		"several": len(u.hosts) > 1, "on": portNumbers(ports), "clients": clients, "cluster": string(ports[0].Cluster),
 		"family": familyOf(ports), "levels": levels, "namespace": target.Namespace, "subject": subject, "single": single,
+		"ruled_for_others": slices.ContainsFunc(p.Mesh.RulesReaching(u.first.Host), func(r *mesh.DestinationRule) bool {
+			return r.Host == u.first.Host && r.Namespace() == mesh.NamespaceOf(target)
+		}),
 		"pool_from_mesh": u.levels[0].policies[0].FromMesh("connectionPool"),
 	}
 }

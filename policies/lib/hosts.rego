@@ -14,6 +14,12 @@ of(manifest) := [h | some h in manifest.spec.hosts; is_string(h); h != ""]
 wildcards(hosts) := [h | some h in hosts; startswith(h, "*")]
 
 # METADATA
+# description: |-
+#   A name for an object that is created for a host. Names of Kubernetes objects cannot hold a star or what else a host may be
+#   misspelt with.
+object_name(host) := trim(regex.replace(replace(lower(host), "*", "any"), `[^a-z0-9.-]+`, "-"), "-.")
+
+# METADATA
 # description: Up to three of some hosts, or two and the number of the others, as a sentence wants them.
 listed(hosts) := concat(", ", hosts) if count(hosts) <= 3
 

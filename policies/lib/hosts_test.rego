@@ -18,3 +18,8 @@ test_listed if {
 	hosts.listed(["a", "b", "c"]) == "a, b, c"
 	hosts.listed(["a", "b", "c", "d"]) == "a, b and 2 more"
 }
+
+test_object_name if {
+	hosts.object_name("*.B.example.com") == "any.b.example.com"
+	hosts.object_name("-a_b.example.com.") == "a-b.example.com"
+}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,9 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 	}
 	r.Findings = dropSuperseded(r.Findings)
 	r.sort()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("lint: %w", err)
+	}
 	return r, nil
 }
 
@@ -156,7 +160,14 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
 	for _, a := range e.rules {
 		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(a.rule.Kinds, func(k object.Kind) bool { return kinds[k] }) {
 			advice := "declare it with --complete or context.complete"
-			if ix.Settings().Shared {
+			unread := ""
+			for _, k := range a.rule.Needs {
+				unread = cmp.Or(unread, ix.Settings().Unread[k])
+			}
+			switch {
+			case unread != "":
+				advice = unread + " names one that could not be read"
+			case ix.Settings().Shared:
 				advice = "each of the meshes that share these files may have more"
 			}
 			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
@@ -379,6 +390,14 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 		for _, n := range f.Unread {
 			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
 		}
+		if f.Template != nil {
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+		}
+	}
+	for _, f := range in.Around {
+		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
+		}
 	}
 	focus := map[*object.File]bool{}
 	for _, f := range in.Files {
@@ -422,6 +441,12 @@ func (e *Engine) indexOf(s *scope, several bool) *mesh.Index {
 	var objects []*object.Object
 	for _, f := range slices.Concat(s.shared, s.own) {
 		objects = append(objects, f.Objects...)
+		for _, k := range unreadIn(f) {
+			if settings.Unread == nil {
+				settings.Unread = map[object.Kind]string{}
+			}
+			settings.Unread[k] = cmp.Or(settings.Unread[k], f.Name)
+		}
 	}
 	if !settings.MeshConfig.Set() {
 		settings.MeshConfig, settings.MeshConfigSource = mesh.FindMeshConfig(objects, settings.RootNamespace)
@@ -434,11 +459,19 @@ func (e *Engine) indexOf(s *scope, several bool) *mesh.Index {
 	return store.Snapshot()
 }
 
+// unreadIn lists the kinds of which a file may hold objects that could not be read: templates and what is broken. Whatever names a
+// kind may be one of it.
+func unreadIn(f *object.File) []object.Kind {
+	if f.Template == nil && len(f.Unread) == 0 && len(f.Problems) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(AllKinds(), func(k object.Kind) bool {
+		return f.Text() != "" && !strings.Contains(f.Text(), string(k))
+	})
+}
+
 func (e *Engine) lintFile(f *object.File, r *Report) {
 	r.Problems = append(r.Problems, f.Problems...)
-	if f.Template != nil {
-		r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
-	}
 	if len(f.Problems) == 0 {
 		return
 	}

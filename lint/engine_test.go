@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,50 @@ func TestNeedsSkipOnceWithAReason(t *testing.T) {
 	r = run(t, &lint.Config{Complete: []object.Kind{object.ServiceEntry}}, []lint.Rule{needy}, file)
 	if len(r.Findings) != 2 || len(r.Skipped) != 0 {
 		t.Errorf("with completeness: findings %v, skipped %v", ids(r), r.Skipped)
+	}
+}
+
+// What could not be read may hold what a rule would miss.
+func TestUnreadFilesLeaveKindsIncomplete(t *testing.T) {
+	needy := simple("MX301", object.DestinationRule, finds(object.Path{"spec", "host"}, "nothing there"))
+	needy.Needs = []object.Kind{object.ServiceEntry}
+	cfg := &lint.Config{Complete: lint.AllKinds()}
+	for _, c := range []struct {
+		name, text, why string
+		finds           bool
+	}{
+		{"a template of the kind", "kind: ServiceEntry\nmetadata: {name: {{ .x }}}\napiVersion: networking.istio.io/v1\n", "other.yaml names one that could not be read", false},
+		{"a broken one", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nspec: {hosts: [\n", "other.yaml names one that could not be read", false},
+		{"a template of another kind", "kind: DestinationRule\nmetadata: {name: {{ .x }}}\napiVersion: networking.istio.io/v1\n", "", true},
+		{"something else", "a: 1\n", "", true},
+	} {
+		for _, focused := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, judged: %v", c.name, focused), func(t *testing.T) {
+				e, err := lint.New([]lint.Rule{needy}, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in := lint.Input{Files: []*object.File{load(t, "a.yaml", rule)}}
+				if other := load(t, "other.yaml", c.text); focused {
+					in.Files = append(in.Files, other)
+				} else {
+					in.Around = append(in.Around, other)
+				}
+				r, err := e.Lint(context.Background(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (len(r.Findings) > 0) != c.finds {
+					t.Errorf("findings %v, skipped %v", r.Findings, r.Skipped)
+				}
+				if !slices.ContainsFunc(r.Skipped, func(s lint.Skip) bool { return strings.Contains(s.Reason, c.why) }) && c.why != "" {
+					t.Errorf("skipped %v, want %q", r.Skipped, c.why)
+				}
+				if !focused && !strings.HasPrefix(c.name, "something") && !slices.ContainsFunc(r.Skipped, func(s lint.Skip) bool { return s.File == "other.yaml" }) {
+					t.Errorf("nothing is said of the file: %v", r.Skipped)
+				}
+			})
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -119,6 +118,25 @@ func targetOf(o *object.Object, clusterDomain string) *Target {
 	return nil
 }
 
+// firstHost is the first of the hosts that targetOf finds, "" if there is none.
+func firstHost(o *object.Object, clusterDomain string) Host {
+	switch o.Kind {
+	case object.ServiceEntry:
+		for _, h := range o.Spec().Get("hosts").Items() {
+			if h.Str() != "" {
+				return Host(h.Str())
+			}
+		}
+	case object.Service:
+		return serviceHost(o, clusterDomain)
+	}
+	return ""
+}
+
+func serviceHost(o *object.Object, clusterDomain string) Host {
+	return Host(o.Name + "." + NamespaceOf(o) + ".svc." + clusterDomain)
+}
+
 func entryTarget(o *object.Object) *Target {
 	spec := o.Spec()
 	t := &Target{
@@ -131,8 +149,10 @@ func entryTarget(o *object.Object) *Target {
 	if t.Resolution == "" {
 		t.Resolution = "NONE"
 	}
+	seen := map[string]bool{"": true}
 	for _, h := range spec.Get("hosts").Items() {
-		if s := h.Str(); s != "" && !slices.Contains(t.Hosts, Host(s)) {
+		if s := h.Str(); !seen[s] {
+			seen[s] = true
 			t.Hosts = append(t.Hosts, Host(s))
 		}
 	}
@@ -149,7 +169,7 @@ func entryTarget(o *object.Object) *Target {
 func serviceTarget(o *object.Object, clusterDomain string) *Target {
 	t := &Target{
 		Object:  o,
-		Hosts:   []Host{Host(o.Name + "." + NamespaceOf(o) + ".svc." + clusterDomain)},
+		Hosts:   []Host{serviceHost(o, clusterDomain)},
 		created: createdOf(o),
 	}
 	if to := o.Annotation("networking.istio.io/exportTo"); to != "" {

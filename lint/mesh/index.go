@@ -286,7 +286,9 @@ func (x *Index) Count(kind object.Kind) int {
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.
-func (x *Index) Complete(kind object.Kind) bool { return x.complete[kind] }
+func (x *Index) Complete(kind object.Kind) bool {
+	return x.complete[kind] && x.settings.Unread[kind] == ""
+}
 
 // HasNamespace says whether an object of the index lives in a namespace, or is that Namespace.
 func (x *Index) HasNamespace(ns string) bool {

@@ -160,18 +160,13 @@ func (x *Index) Rule(o *object.Object) *DestinationRule {
 
 // Target returns the target of a ServiceEntry or Service, nil for other kinds.
 func (x *Index) Target(o *object.Object) *Target {
-	t := targetOf(o, x.settings.ClusterDomain)
-	if t == nil {
-		return nil
+	// Its first host finds it without reading all of it again.
+	like := &Target{Object: o, created: createdOf(o)}
+	list := x.targets.at(x.seed, firstHost(o, x.settings.ClusterDomain))
+	if at := sort.Search(len(list), func(i int) bool { return !olderTarget(list[i], like) }); at < len(list) && list[at].Object == o {
+		return list[at]
 	}
-	for _, h := range t.Hosts {
-		list := x.targets.at(x.seed, h)
-		at := sort.Search(len(list), func(i int) bool { return !olderTarget(list[i], t) })
-		if at < len(list) && list[at].Object == o {
-			return list[at]
-		}
-	}
-	return t
+	return targetOf(o, x.settings.ClusterDomain)
 }
 
 // Rules yields the DestinationRules whose host is exactly h, of all namespaces, in Istio's merge order.

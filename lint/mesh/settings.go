@@ -15,6 +15,9 @@ type Settings struct {
 
 	// Scope is the name of the mesh if a run reads several, "" if it is the only one.
 	Scope string
+	// Unread names, for kinds of which there may be objects that could not be read, one file that may hold them. Such a kind is not
+	// completely known, whatever is declared.
+	Unread map[object.Kind]string
 	// Shared says that the objects are those that several meshes have in common: each of them may have more.
 	Shared bool
 

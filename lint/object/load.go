@@ -63,7 +63,8 @@ type File struct {
 	lines     lines
 }
 
-// Text is the content of the file, without byte-order mark. It is empty for files that hold nothing to report on.
+// Text is the content of the file, without byte-order mark. It is empty for files that hold nothing of
+// which to report.
 func (f *File) Text() string { return f.text }
 
 // HasBOM says whether the file begins with a byte-order mark, which offsets into Text do not count.
@@ -139,7 +140,7 @@ func Load(ctx context.Context, name string, r io.Reader, limits Limits) (*File, 
 		return f, err
 	}
 	l.settle()
-	if len(f.Objects) == 0 && len(f.Problems) == 0 {
+	if len(f.Objects) == 0 && len(f.Problems) == 0 && f.Template == nil && len(f.Unread) == 0 {
 		f.text, f.lines = "", lines{}
 	}
 	return f, nil

@@ -50,9 +50,9 @@ test-tools: ## Run the tests of the development tools
 	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
 
 .PHONY: race
-race: ## Run the engine's tests under the race detector
+race: ## Run the tests of the engine and the program under the race detector
 	@# Reading one hostile or corpus file has no concurrency to check, and takes minutes under the detector.
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '^Test(Hostile|Oversize|Corpus|Differential)' $(TESTFLAGS) ./lint/...
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '^Test(Hostile|Oversize|Corpus|Differential)' $(TESTFLAGS) ./lint/... ./cmd/meshvet
 
 .PHONY: test-all
 test-all: ## Run everything that CI runs, with the time of each suite

@@ -51,46 +51,15 @@ import rego.v1
 
 entry := mesh.entry()
 
-settings := mesh.settings()
-
 own_addresses := [a | some a in input.object.spec.addresses; is_string(a)]
 
 ranges := [a | some a in own_addresses; address.is_range(a)]
 
-names := [h.name | some h in entry.hosts]
+# The hosts for which Envoy listens on 0.0.0.0, and not on an address that istiod gave them.
+names := [h.name | some h in entry.hosts; not h.allocated]
 
 # Of several hosts Istio builds the chain for the first by name.
 captor := sort(names)[0]
-
-opt_in := object.get(input.object, ["metadata", "labels", "networking.istio.io/enable-autoallocate-ip"], "")
-
-opted_out if {
-	is_string(opt_in)
-	lower(opt_in) == "false"
-}
-
-# Whether Envoy would listen on an address that istiod gave the entry. For NONE and against the label istiod ignores even those
-# that stand in the status, and a proxy that does not answer DNS never uses them.
-may_be_allocated if {
-	entry.resolution != "NONE"
-	not opted_out
-	settings.dns_capture != false
-	settings.auto_allocate != false
-}
-
-allocated if {
-	may_be_allocated
-	some a in input.object.status.addresses
-	is_string(a.value)
-}
-
-# Both switches must be known to be on. Wildcards are never given an address.
-allocated if {
-	may_be_allocated
-	settings.dns_capture == true
-	settings.auto_allocate == true
-	count(hosts.wildcards(names)) == 0
-}
 
 # What Istio refuses for another reason has a finding of its own: endpoints beside NONE, and DYNAMIC_DNS with such a port.
 refused if {
@@ -102,7 +71,7 @@ refused if entry.resolution == "DYNAMIC_DNS"
 
 captures if {
 	count(own_addresses) == 0
-	not allocated
+	count(names) > 0
 	not refused
 	not entry.hidden
 }

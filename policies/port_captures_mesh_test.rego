@@ -3,8 +3,6 @@ package meshvet.port_captures_mesh_test
 import data.meshvet.port_captures_mesh
 import rego.v1
 
-unknown := {"dns_capture": null, "auto_allocate": null}
-
 port(number, protocol) := {"index": 0, "number": number, "protocol": protocol}
 
 entry(resolution, ports) := {"resolution": resolution, "endpoints": 0, "hosts": [{"name": "db.example.com"}], "ports": ports}
@@ -12,7 +10,6 @@ entry(resolution, ports) := {"resolution": resolution, "endpoints": 0, "hosts": 
 found(manifest, resolution, ports) := findings if {
 	findings := port_captures_mesh.findings with input.object as manifest
 		with mesh.entry as entry(resolution, ports)
-		with mesh.settings as unknown
 }
 
 severities(resolution, ports) := {f.severity | some f in found({"spec": {}}, resolution, ports)}
@@ -64,7 +61,18 @@ test_of_several_hosts_the_first_by_name_has_the_chain if {
 	hosts := [{"name": "b.example.com"}, {"name": "a.example.com"}]
 	findings := port_captures_mesh.findings with input.object as {"spec": {}}
 		with mesh.entry as object.union(entry("DNS", [port(9092, "TCP")]), {"hosts": hosts})
-		with mesh.settings as unknown
 	some f in findings
 	endswith(f.effect, "to cluster outbound|9092||a.example.com, whichever host was meant")
+}
+
+# A host with an address of its own has a listener there.
+test_hosts_with_an_address_are_left_out if {
+	hosts := [{"name": "a.example.com", "allocated": true}, {"name": "b.example.com", "allocated": false}]
+	findings := port_captures_mesh.findings with input.object as {"spec": {}}
+		with mesh.entry as object.union(entry("DNS", [port(9092, "TCP")]), {"hosts": hosts})
+	some f in findings
+	f.subject.hosts == ["b.example.com"]
+	none := port_captures_mesh.findings with input.object as {"spec": {}}
+		with mesh.entry as object.union(entry("DNS", [port(9092, "TCP")]), {"hosts": [hosts[0]]})
+	count(none) == 0
 }

@@ -74,4 +74,5 @@ findings contains result.with_more(
 	is_object(port)
 	is_number(port.number)
 	object.get(port, "protocol", null) in {"", null}
+	not mesh.entry().hidden
 }

@@ -27,7 +27,7 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): what is known of the mesh besides its objects",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace and the cluster domain",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
@@ -86,17 +86,7 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
-	tri := func(b *bool) any {
-		if b == nil {
-			return nil
-		}
-		return *b
-	}
-	return record{
-		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
-		"dns_capture": tri(s.DNSCapture), "auto_allocate": tri(s.AutoAllocate),
-		"mesh_config": s.MeshConfig.Set(), "default_pool": s.MeshConfig.At("defaultTrafficPolicy", "connectionPool").Set(),
-	}, nil
+	return record{"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain}, nil
 }
 
 func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -120,7 +110,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t),
+			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))

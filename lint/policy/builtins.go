@@ -220,7 +220,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 			service: port.Target.IsService(), external: port.External(), inCluster: port.InCluster, selector: port.Target.HasSelector(),
 			named: port.InCluster && ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
-			cleartext: port.IsTLS() && len(ix.CleartextRoutes(port.Host, port.Number)) > 0,
+			cleartext: port.IsTLS() && port.Routed,
 			endpoints: -1,
 		}
 		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {

@@ -276,6 +276,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	rep.Problems = append(rep.Problems, lost...)
+	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	if r.flags.strictInput {
 		refuseTemplates(rep, files)
 	}

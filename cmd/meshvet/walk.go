@@ -17,6 +17,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -26,6 +27,8 @@ type source struct {
 	path string // absolute; "" for standard input that is nobody's file
 	in   io.Reader
 	err  error // why there is nothing to read
+	// waits says that opening or reading may take for ever: of a pipe or a device.
+	waits bool
 }
 
 // walker turns the paths of a command line into sources. No path is taken twice.
@@ -37,6 +40,7 @@ type walker struct {
 	taken    map[string]bool // absolute paths of files
 	walked   map[string]bool // absolute paths of folders
 	excluded int             // files and folders that the configuration excludes
+	lost     []lint.Skip     // what should have said which files to read, and could not be read itself
 }
 
 func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
@@ -82,7 +86,7 @@ func (w *walker) add(arg string) []source {
 		w.note("%s: not read, since %q excludes it", name, glob)
 		return nil
 	}
-	return []source{{name: name, path: abs}}
+	return []source{{name: name, path: abs, waits: !info.Mode().IsRegular()}}
 }
 
 // addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
@@ -110,7 +114,15 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 		w.note("%s: not read, since the configuration excludes it", w.name(dir, asked))
 		return nil
 	}
-	return w.walk(nil, dir, asked, ignoreStackAt(findRepository(dir), dir), nil)
+	return w.walk(nil, dir, asked, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), nil)
+}
+
+// ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
+func (w *walker) ignoreFileLost(file string, err error) {
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	if !slices.Contains(w.lost, s) {
+		w.lost = append(w.lost, s)
+	}
 }
 
 // walk appends the manifests below a folder in the order of their names. keep, if there is one, chooses among them. Links are
@@ -137,7 +149,7 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 				w.excluded++
 				continue
 			}
-			out = w.walk(out, at, asked, ignored.enter(at), keep)
+			out = w.walk(out, at, asked, ignored.enter(at, w.ignoreFileLost), keep)
 		case e.Type().IsRegular() && isManifestName(e.Name()):
 			if w.taken[at] || keep != nil && !keep(at) || ignored.ignores(at, false) {
 				continue
@@ -164,7 +176,7 @@ func (w *walker) addGlob(base, glob string) []source {
 		return nil // as for a pattern without a match
 	}
 	filter := newPathFilter(base, []string{glob})
-	return w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir), func(p string) bool { return filter.match(p) != "" })
+	return w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool { return filter.match(p) != "" })
 }
 
 func isManifestName(name string) bool {
@@ -244,27 +256,34 @@ func (s *source) load(ctx context.Context) (*object.File, error) {
 	if s.err != nil {
 		return unreadable(s.name, s.err), nil
 	}
-	in := interruptible(ctx, s.in)
-	if s.in == nil {
-		f, err := os.Open(s.path)
+	open := func() (io.ReadCloser, error) { return os.Open(s.path) }
+	if s.in != nil {
+		open = func() (io.ReadCloser, error) { return io.NopCloser(s.in), nil }
+	}
+	var in io.ReadCloser
+	if s.in != nil || s.waits {
+		in = interruptible(ctx, open)
+	} else {
+		f, err := open()
 		if err != nil {
 			return unreadable(s.name, plainError(err)), nil
 		}
-		defer f.Close() //nolint:errcheck // it was only read
 		in = f
 	}
+	defer in.Close() //nolint:errcheck // it was only read
 	return object.Load(ctx, s.name, in, object.Limits{})
 }
 
-// interruptible makes reading end when ctx does, whatever the reader waits for.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	if r == nil {
-		return nil
-	}
+// interruptible makes opening and reading end when ctx does, whatever they wait for.
+func interruptible(ctx context.Context, open func() (io.ReadCloser, error)) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
-		_, err := io.Copy(in, r)
-		in.CloseWithError(err)
+		r, err := open()
+		if err == nil {
+			_, err = io.Copy(in, r)
+			err = errors.Join(err, r.Close())
+		}
+		in.CloseWithError(plainError(err))
 	}()
 	context.AfterFunc(ctx, func() {
 		out.CloseWithError(ctx.Err())

@@ -181,10 +181,13 @@ func isUTF16(text string) bool {
 
 // loadOversize looks through a file that is too large to keep, so that a data file that merely is YAML stays silent.
 func (f *File) loadOversize(ctx context.Context, head string, r io.Reader, limits Limits) {
-	ours, err := scanReader(ctx, io.MultiReader(strings.NewReader(head), r))
+	all := &io.LimitedReader{R: io.MultiReader(strings.NewReader(head), r), N: int64(limits.SearchedBytes)}
+	ours, err := scanReader(ctx, all)
 	switch {
 	case err != nil:
 		f.problem(Unreadable, Location{File: f.Name}, "cannot be read: %s", err)
+	case !ours && all.N == 0:
+		f.problem(Bounds, Location{File: f.Name}, "does not end within %d MiB; give the manifests alone, or exclude the file", limits.SearchedBytes>>20)
 	case ours:
 		f.problem(Bounds, Location{File: f.Name}, "is larger than %d MiB; split it", limits.FileBytes>>20)
 	}

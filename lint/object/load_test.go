@@ -187,6 +187,8 @@ func TestLoadBounds(t *testing.T) {
 		{"file", se + strings.Repeat("#", 1<<20), Limits{FileBytes: 1 << 20}, "broken, 0 documents\nbounds at 0:0: is larger than 1 MiB; split it\n"},
 		{"file of other things", "x: y\n" + strings.Repeat("#", 1<<20), Limits{FileBytes: 1 << 20}, "other, 0 documents\n"},
 		{"word beyond the limit", strings.Repeat("#", 1<<20) + "\n" + se, Limits{FileBytes: 1 << 20}, "broken, 0 documents\nbounds at 0:0: is larger than 1 MiB; split it\n"},
+		{"endless", strings.Repeat("#", 3<<20), Limits{FileBytes: 1 << 20, SearchedBytes: 2 << 20}, "broken, 0 documents\nbounds at 0:0: does not end within 2 MiB; give the manifests alone, or exclude the file\n"},
+		{"as long as is searched", strings.Repeat("#", 2<<20-1), Limits{FileBytes: 1 << 20, SearchedBytes: 2 << 20}, "other, 0 documents\n"},
 		{"document", pod + "---\n" + se + strings.Repeat("#", 1<<20), Limits{DocumentBytes: 1 << 20}, "broken, 2 documents\nbounds at 2:1: document 2 cannot be read: larger than 1 MiB; split it\n"},
 		{"document of a foreign kind", "kind: Pod # ServiceEntry" + strings.Repeat("#", 1<<20) + "\n---\n" + se, Limits{DocumentBytes: 1 << 20}, "linted, 2 documents\nServiceEntry a\n"},
 		{"documents", strings.Repeat("---\n", 3) + se, Limits{Documents: 2}, "broken, 0 documents\nbounds at 3:1: has more than 2 documents; split it\n"},

@@ -48,12 +48,15 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 	cfg := &Config{Source: name, Version: 1}
 	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
 		"version": func(at object.Path, v object.Value) {
-			if v.Type() != object.Int || v.Int() != 1 {
+			switch {
+			case v.Type() == object.String && v.Str() == "1":
+				r.fail(at, `version is the text "1"; write the number 1, without quotes`)
+			case v.Type() != object.Int || v.Int() != 1:
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
 		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
-		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v) },
+		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
 		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
 		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
@@ -80,7 +83,7 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 		return
 	}
 	if v.Type() != object.Map {
-		r.fail(at, "%s is a %s; a mapping is wanted", where(at), v.Type())
+		r.fail(at, "%s is %s; a mapping is wanted", where(at), typeName(v))
 		return
 	}
 	for key, f := range v.Fields() {
@@ -100,6 +103,14 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 			read(path, f)
 		}
 	}
+}
+
+// typeName is the type of a value with its article.
+func typeName(v object.Value) string {
+	if v.Type() == object.Int {
+		return "an integer"
+	}
+	return fmt.Sprintf("a %s", v.Type())
 }
 
 func where(at object.Path) string {
@@ -155,7 +166,7 @@ func sameLetters(a, b string) bool {
 
 func (r *configReader) string(at object.Path, v object.Value) string {
 	if v.Type() != object.String {
-		r.fail(at, "%s is %s, a %s; a string is wanted", at, v.Text(), v.Type())
+		r.fail(at, "%s is %s, %s; a string is wanted", at, v.Text(), typeName(v))
 	}
 	return v.Str()
 }
@@ -170,7 +181,7 @@ func (r *configReader) oneOf(at object.Path, v object.Value, words ...string) st
 
 func (r *configReader) boolean(at object.Path, v object.Value) *bool {
 	if v.Type() != object.Bool {
-		r.fail(at, "%s is %s, a %s; true or false is wanted", at, v.Text(), v.Type())
+		r.fail(at, "%s is %s, %s; true or false is wanted", at, v.Text(), typeName(v))
 		return nil
 	}
 	b := v.Bool()
@@ -179,7 +190,7 @@ func (r *configReader) boolean(at object.Path, v object.Value) *bool {
 
 func (r *configReader) strings(at object.Path, v object.Value) []string {
 	if v.Type() != object.List {
-		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a list is wanted", at, typeName(v))
 		return nil
 	}
 	out := make([]string, 0, v.Len())
@@ -189,11 +200,12 @@ func (r *configReader) strings(at object.Path, v object.Value) []string {
 	return out
 }
 
-func (r *configReader) globs(at object.Path, v object.Value) []string {
+// globs reads patterns for files. inside says that they are matched against what is below the configuration's folder only.
+func (r *configReader) globs(at object.Path, v object.Value, inside bool) []string {
 	out := r.strings(at, v)
 	for i, g := range out {
-		if !validGlob(g) {
-			r.fail(at.Child(i), "%q is not a valid pattern", g)
+		if fault := globFault(g, inside); fault != "" {
+			r.fail(at.Child(i), "%q %s", g, fault)
 		}
 	}
 	return out
@@ -202,7 +214,7 @@ func (r *configReader) globs(at object.Path, v object.Value) []string {
 func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConfig {
 	out := map[string]RuleConfig{}
 	if v.Type() != object.Map {
-		r.fail(at, "%s is a %s; a mapping from rule to setting is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a mapping from rule to setting is wanted", at, typeName(v))
 		return out
 	}
 	for name, setting := range v.Fields() {
@@ -244,11 +256,11 @@ func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 
 func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 	if v.Type() == object.List {
-		cfg.Context = r.globs(at, v)
+		cfg.Context = r.globs(at, v, false)
 		return
 	}
 	r.read(at, v, map[string]func(object.Path, object.Value){
-		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v) },
+		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v, false) },
 		"complete": func(at object.Path, v object.Value) {
 			cfg.Complete = []object.Kind{} // said, if only that nothing is complete
 			if v.Type() == object.Bool {
@@ -291,19 +303,24 @@ func ParseKind(name string) (object.Kind, error) {
 
 func (r *configReader) scopes(at object.Path, v object.Value) []ScopeConfig {
 	if v.Type() != object.List {
-		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a list is wanted", at, typeName(v))
 		return nil
 	}
 	var out []ScopeConfig
+	first := map[string]int{}
 	for i, item := range v.Items() {
 		var s ScopeConfig
 		path := at.Child(i)
 		r.read(path, item, map[string]func(object.Path, object.Value){
 			"name":  func(at object.Path, v object.Value) { s.Name = r.string(at, v) },
-			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v) },
+			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v, true) },
 		})
 		if s.Name == "" || len(s.Paths) == 0 {
 			r.fail(path, "a scope takes a name and paths")
+		} else if other, taken := first[s.Name]; taken {
+			r.fail(path.Child("name"), "scope %q is defined twice, first as %s; put the paths of one mesh into one scope", s.Name, at.Child(other))
+		} else {
+			first[s.Name] = i
 		}
 		out = append(out, s)
 	}
@@ -323,7 +340,7 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 		},
 		"meshConfig": func(at object.Path, v object.Value) {
 			if v.Type() != object.Map {
-				r.fail(at, "%s is a %s; a mapping is wanted", at, v.Type())
+				r.fail(at, "%s is %s; a mapping is wanted", at, typeName(v))
 				return
 			}
 			s.MeshConfig, s.MeshConfigSource = v, r.doc.Locate(at).String()

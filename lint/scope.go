@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -85,8 +86,58 @@ func relative(dir, name string) string {
 	return name
 }
 
-// validGlob says whether a pattern can be matched at all.
-func validGlob(glob string) bool { return doublestar.ValidatePattern(glob) }
+// maxExpansions bounds the patterns that one pattern with braces stands for: each is tried on each file.
+const maxExpansions = 256
+
+// globFault says why a pattern of the configuration can match no file, or costs too much to match; "" if it is fine. inside says
+// that it is matched against what is below the configuration's folder only.
+func globFault(glob string, inside bool) string {
+	clean := path.Clean(glob)
+	switch {
+	case glob == "":
+		return "matches no file; remove it"
+	case glob[0] == '!':
+		return "matches no file: a pattern cannot be negated; list what it is about"
+	case glob[0] == '/':
+		return "is absolute, and paths here are relative to the configuration's folder; write it relative to that"
+	case inside && (clean == ".." || strings.HasPrefix(clean, "../")):
+		return "matches no file: only what is below the configuration's folder is matched"
+	case !doublestar.ValidatePattern(glob):
+		return "is not a valid pattern"
+	case expansions(glob) > maxExpansions:
+		return fmt.Sprintf("stands for more than %d patterns; list them, or use fewer braces", maxExpansions)
+	}
+	return ""
+}
+
+// expansions counts the patterns without braces that a valid pattern stands for, up to one more than maxExpansions.
+func expansions(glob string) int {
+	type group struct{ before, here int } // of the alternatives before this one, and of what there is of this one
+	open := []group{{0, 1}}
+	for i := 0; i < len(glob); i++ {
+		top := &open[len(open)-1]
+		switch c := glob[i]; {
+		case c == '\\':
+			i++
+		case c == '[': // a class, in which braces are characters
+			for i++; i < len(glob) && glob[i] != ']'; i++ {
+				if glob[i] == '\\' {
+					i++
+				}
+			}
+		case c == '{':
+			open = append(open, group{0, 1})
+		case c == ',' && len(open) > 1:
+			top.before, top.here = min(top.before+top.here, maxExpansions+1), 1
+		case c == '}' && len(open) > 1:
+			n := top.before + top.here
+			open = open[:len(open)-1]
+			top = &open[len(open)-1]
+			top.here = min(top.here*n, maxExpansions+1)
+		}
+	}
+	return open[0].here
+}
 
 // matchPath says whether a file matches a glob of the configuration; a pattern for a folder takes in what is below it.
 func matchPath(glob, name string) bool {

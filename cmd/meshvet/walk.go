@@ -205,7 +205,10 @@ type pathFilter struct {
 func newPathFilter(base string, globs []string) *pathFilter {
 	f := &pathFilter{base: base}
 	for _, g := range globs {
-		f.globs = append(f.globs, strings.TrimSuffix(strings.TrimPrefix(g, "./"), "/"))
+		if g = path.Clean(g); g == "." {
+			g = "**"
+		}
+		f.globs = append(f.globs, g)
 	}
 	return f
 }

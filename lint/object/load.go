@@ -342,9 +342,6 @@ func (l *loader) template(marker string, at Location, judged bool) {
 	}
 }
 
-// typed is what a list says of its items: items of a ServiceEntryList need not repeat it.
-type typed struct{ apiVersion, kind string }
-
 // addObjects takes the objects out of a document: itself, or the items of a list.
 func (l *loader) addObjects(root Value, list typed, depth int) {
 	f := l.f
@@ -357,7 +354,10 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 			}))
 			return
 		}
-		list := typed{root.Get("apiVersion").Str(), strings.TrimSuffix(kind, "List")}
+		list := typed{}
+		if kind != "List" {
+			list = typedBy(root)
+		}
 		for _, item := range items.Items() {
 			l.addObjects(item, list, depth+1)
 		}

@@ -17,20 +17,19 @@ type Object struct {
 
 	file *File // nil for an object from a cluster
 	root Value
+	// inherited says that kind and apiVersion are those of the list that the object stands in.
+	inherited bool
 
 	typed  sync.Once
 	spec   any
 	decErr error
 }
 
-// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil. Like kubectl, it
-// takes the kind of an item that has none from its list.
+// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil.
 func newObject(file *File, root Value, list typed) *Object {
+	root, inherited := list.complete(root)
 	kind := root.Get("kind").Str()
 	apiVersion := root.Get("apiVersion").Str()
-	if kind == "" && list.kind != "" {
-		kind, apiVersion = list.kind, list.apiVersion
-	}
 	class := classify(apiVersion, kind)
 	if class == "" {
 		return nil
@@ -42,6 +41,7 @@ func newObject(file *File, root Value, list typed) *Object {
 		Stray:      class == Stray,
 		file:       file,
 		root:       root,
+		inherited:  inherited,
 	}
 	if prefix := meta.Get("generateName").Str(); o.Name == "" && prefix != "" {
 		o.Name = prefix + "*"
@@ -115,7 +115,7 @@ func (o *Object) Locate(p Path) Location {
 		v = next
 	}
 	if len(p) == 0 {
-		if kind := o.root.Get("kind"); kind.t != nil {
+		if kind := o.root.Get("kind"); kind.t != nil && !o.inherited {
 			v = kind
 		}
 	}

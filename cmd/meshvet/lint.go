@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -139,13 +141,15 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
-	if err := a.write(&f.outputs, rep, opt); err != nil {
+	failed := a.write(ctx, &f.outputs, rep, opt)
+	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
+	opt.Color = a.colored(true, a.stderr)
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	opt.SkipTold = slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
-	opt.Color = a.colored(true, a.stderr)
-	if err := report.Notes(a.stderr, rep, opt); err != nil {
-		return 0, err
+	failed = errors.Join(failed, untilDone(ctx, func() error { return report.Notes(&stoppable{ctx, a.stderr}, rep, opt) }))
+	if failed != nil {
+		return 0, failed
 	}
 	return exitCode(rep, f.failOn.value), nil
 }
@@ -185,6 +189,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 		}
 	}
 	w := newWalker(cwd, nil, note)
+	if err := f.outputs.clash(w); err != nil {
+		return nil, err
+	}
 	start := w.startFolder(args[0], f.stdinName)
 	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
@@ -192,6 +199,11 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	}
 	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
 	if r.config.Source != "" {
+		if info, err := os.Stat(w.absolute(r.config.Source)); err == nil {
+			if err := f.outputs.overwrites(w, []fs.FileInfo{info}); err != nil {
+				return nil, err
+			}
+		}
 		note("configuration: %s", r.config.Source)
 	}
 	c := r.config
@@ -232,8 +244,20 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}
+	var named []fs.FileInfo
+	for _, s := range sources {
+		if s.named {
+			named = append(named, s.info)
+		}
+	}
+	if err := r.flags.outputs.overwrites(r.walker, named); err != nil {
+		return nil, err
+	}
 	files, err := load(ctx, sources)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.keepInputs(sources, files); err != nil {
 		return nil, err
 	}
 	judge, broken := false, false
@@ -263,6 +287,9 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 		lost = unreadableContext(around, asked, r.note)
+		if err := r.keepInputs(more, around); err != nil {
+			return nil, err
+		}
 		sources = append(sources, more...)
 	}
 	if len(c.Scopes) > 0 {
@@ -286,6 +313,18 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		r.note("%d files and folders are left out by exclude: in %s", n, c.Source)
 	}
 	return rep, nil
+}
+
+// keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
+// well be found in a folder, does not.
+func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
+	var kept []fs.FileInfo
+	for i, f := range files {
+		if f.Class != object.Other || len(f.Objects) > 0 {
+			kept = append(kept, sources[i].info)
+		}
+	}
+	return r.flags.outputs.overwrites(r.walker, kept)
 }
 
 // contextSources are the inputs that are read beside the paths given. asked holds the names of those that somebody named

@@ -23,28 +23,59 @@ import (
 
 // source is one input that will be read.
 type source struct {
-	name string // what reports call it
-	path string // absolute; "" for standard input that is nobody's file
+	name string      // what reports call it
+	path string      // absolute; "" for standard input that is nobody's file
+	info fs.FileInfo // of a file, nil for standard input and what cannot be read
 	in   io.Reader
 	err  error // why there is nothing to read
 	// waits says that opening or reading may take for ever: of a pipe or a device.
 	waits bool
+	named bool // somebody named the file itself
 }
 
-// walker turns the paths of a command line into sources. No path is taken twice.
+// walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
 	cwd     string      // absolute; names are relative to it
 	exclude *pathFilter // of the configuration
 	note    func(format string, args ...any)
 
-	taken    map[string]bool // absolute paths of files
-	walked   map[string]bool // absolute paths of folders
-	excluded int             // files and folders that the configuration excludes
-	lost     []lint.Skip     // what should have said which files to read, and could not be read itself
+	taken    map[string]bool      // absolute paths of files
+	files    map[mark][]takenFile // what these paths lead to
+	walked   map[string]bool      // absolute paths of folders
+	excluded int                  // files and folders that the configuration excludes
+	lost     []lint.Skip          // what should have said which files to read, and could not be read itself
+}
+
+// mark is what names of one file have in common, so that few files need to be compared.
+type mark struct{ size, modified int64 }
+
+type takenFile struct {
+	name string
+	info fs.FileInfo
 }
 
 func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
-	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, walked: map[string]bool{}}
+	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
+}
+
+// take says whether a file is yet to be read, and keeps in mind that it is now.
+func (w *walker) take(abs, name string, info fs.FileInfo) bool {
+	if w.taken[abs] {
+		return false
+	}
+	w.taken[abs] = true
+	if info == nil || !info.Mode().IsRegular() {
+		return true
+	}
+	m := mark{info.Size(), info.ModTime().UnixNano()}
+	for _, f := range w.files[m] {
+		if os.SameFile(f.info, info) {
+			w.note("%s: not read, since it is the same file as %s", name, f.name)
+			return false
+		}
+	}
+	w.files[m] = append(w.files[m], takenFile{name, info})
+	return true
 }
 
 // absolute returns the absolute form of a path that is relative to the working directory.
@@ -77,16 +108,18 @@ func (w *walker) add(arg string) []source {
 	if info.IsDir() {
 		return w.addFolder(abs, asked)
 	}
-	if w.taken[abs] {
-		return nil
-	}
-	w.taken[abs] = true
 	if glob := w.exclude.match(abs); glob != "" {
-		w.excluded++
-		w.note("%s: not read, since %q excludes it", name, glob)
+		if !w.taken[abs] {
+			w.taken[abs] = true
+			w.excluded++
+			w.note("%s: not read, since %q excludes it", name, glob)
+		}
 		return nil
 	}
-	return []source{{name: name, path: abs, waits: !info.Mode().IsRegular()}}
+	if !w.take(abs, name, info) {
+		return nil
+	}
+	return []source{{name: name, path: abs, info: info, waits: !info.Mode().IsRegular(), named: true}}
 }
 
 // addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
@@ -96,13 +129,19 @@ func (w *walker) addStdin(in io.Reader, filename string) []source {
 	}
 	abs := w.absolute(filename)
 	name := w.name(abs, filepath.IsAbs(filename))
-	if w.taken[abs] {
+	if glob := w.exclude.match(abs); glob != "" {
+		if !w.taken[abs] {
+			w.taken[abs] = true
+			w.excluded++
+			w.note("%s: not read, since %q excludes it", name, glob)
+		}
 		return nil
 	}
-	w.taken[abs] = true
-	if glob := w.exclude.match(abs); glob != "" {
-		w.excluded++
-		w.note("%s: not read, since %q excludes it", name, glob)
+	info, err := os.Stat(abs)
+	if err != nil {
+		info = nil // it need not exist yet
+	}
+	if !w.take(abs, name, info) {
 		return nil
 	}
 	return []source{{name: name, path: abs, in: in}}
@@ -158,8 +197,13 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 				w.excluded++
 				continue
 			}
-			w.taken[at] = true
-			out = append(out, source{name: w.name(at, asked), path: at})
+			info, err := e.Info()
+			switch name := w.name(at, asked); {
+			case err != nil: // gone since, or about to be told by whoever opens it
+				out = append(out, source{name: name, path: at})
+			case w.take(at, name, info):
+				out = append(out, source{name: name, path: at, info: info})
+			}
 		}
 	}
 	return out

@@ -224,7 +224,7 @@ func (w *walker) addGlob(base, glob string) []source {
 }
 
 func isManifestName(name string) bool {
-	switch filepath.Ext(name) {
+	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":
 		return true
 	}

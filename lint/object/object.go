@@ -12,7 +12,8 @@ import (
 type Object struct {
 	Key
 	APIVersion string
-	// Stray says that the manifest's group is a misspelling of Istio's: neither Kubernetes nor Istio know this object.
+	// Stray says that the manifest's group or kind is a misspelling of Istio's: neither Kubernetes nor Istio know this object. Its
+	// Kind is what was meant.
 	Stray bool
 
 	file *File // nil for an object from a cluster
@@ -28,17 +29,19 @@ type Object struct {
 // newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil.
 func newObject(file *File, root Value, list typed) *Object {
 	root, inherited := list.complete(root)
-	kind := root.Get("kind").Str()
 	apiVersion := root.Get("apiVersion").Str()
-	class := classify(apiVersion, kind)
-	if class == "" {
+	kind, stray := classify(apiVersion, kindOf(root))
+	if written := root.Get("kind"); written.Type() != String {
+		stray = true
+	}
+	if kind == "" || stray && !kind.Judged() {
 		return nil
 	}
 	meta := root.Get("metadata")
 	o := &Object{
-		Key:        Key{Kind: Kind(kind), Namespace: meta.Get("namespace").Str(), Name: meta.Get("name").Str()},
+		Key:        Key{Kind: kind, Namespace: meta.Get("namespace").Str(), Name: meta.Get("name").Str()},
 		APIVersion: apiVersion,
-		Stray:      class == Stray,
+		Stray:      stray,
 		file:       file,
 		root:       root,
 		inherited:  inherited,

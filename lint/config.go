@@ -22,9 +22,10 @@ type Config struct {
 	Scopes   []ScopeConfig
 	Mesh     mesh.Settings
 
-	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Enable outranks Disable and Rules.
+	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
+	// Disable, unless only Enable was said by something else than a flag.
 	Enable, Disable []string
-	// EnableFrom and DisableFrom are what said so, for messages; "" = the flag.
+	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 }
 
@@ -436,8 +437,15 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 			}
 		}
 	}
-	flags(c.Disable, c.DisableFrom, "--disable", false)
-	flags(c.Enable, c.EnableFrom, "--enable", true)
+	disable := func() { flags(c.Disable, c.DisableFrom, "--disable", false) }
+	enable := func() { flags(c.Enable, c.EnableFrom, "--enable", true) }
+	if c.EnableFrom != "" && c.DisableFrom == "" { // a flag outranks a variable
+		enable()
+		disable()
+	} else {
+		disable()
+		enable()
+	}
 	return out, problems
 }
 

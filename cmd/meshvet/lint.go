@@ -112,14 +112,22 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 
 // lint is one run. The exit code counts only without an error.
 func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args []string) (int, error) {
-	if f.quiet && f.verbose {
+	onLine := cmd.Flags().Changed
+	switch {
+	case !f.quiet || !f.verbose:
+	case onLine("quiet") == onLine("verbose"):
 		return 0, usageError{cmd, errors.New("--quiet and --verbose contradict each other")}
+	default: // the one on the command line outranks the variable
+		f.quiet, f.verbose = onLine("quiet"), onLine("verbose")
 	}
 	if len(args) == 0 {
 		args = []string{"."}
 	}
 	if f.stdinName != "" && !slices.Contains(args, "-") {
-		return 0, usageError{cmd, errors.New("--stdin-filename names what is read from standard input; give - as a path")}
+		if onLine("stdin-filename") {
+			return 0, usageError{cmd, errors.New("--stdin-filename names what is read from standard input; give - as a path")}
+		}
+		f.stdinName = ""
 	}
 	r, err := a.newRun(f, args)
 	if err != nil {

@@ -127,6 +127,9 @@ func didYouMean(word string, names []string) string {
 	if near := Nearest(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
+	if len(names) > 20 {
+		return ""
+	}
 	return "; known are " + strings.Join(names, ", ")
 }
 
@@ -344,6 +347,7 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 				r.fail(at, "%s is %s; a mapping is wanted", at, typeName(v))
 				return
 			}
+			r.meshConfig(at, v)
 			s.MeshConfig, s.MeshConfigSource = v, r.doc.Locate(at).String()
 		},
 		"dataplane":         func(at object.Path, v object.Value) { s.Dataplane = r.oneOf(at, v, "sidecar", "ambient", "mixed") },

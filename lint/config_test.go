@@ -100,6 +100,46 @@ func TestReadConfigMistakes(t *testing.T) {
 	}
 }
 
+func TestReadConfigOfMesh(t *testing.T) {
+	for _, c := range []struct{ name, text, at, want string }{
+		{"unknown key", "connectTimout: 5s", "3:5", `unknown key "connectTimout" in istio.meshConfig; did you mean "connectTimeout"?`},
+		{"unknown key far from any", "qqqqqqqqqqqq: 5s", "3:5", `unknown key "qqqqqqqqqqqq" in istio.meshConfig`},
+		{"unknown key below", "defaultConfig: {holdApplicationUntilProxyStart: true}", "3:21", `in istio.meshConfig.defaultConfig; did you mean "holdApplicationUntilProxyStarts"?`},
+		{"number for a duration", "connectTimeout: 5", "3:21", "istio.meshConfig.connectTimeout is 5, an integer; a duration in seconds, such as 1.5s, is wanted"},
+		{"duration in minutes", "connectTimeout: 1m", "3:21", "istio.meshConfig.connectTimeout is 1m, a string; a duration in seconds, such as 1.5s, is wanted"},
+		{"number for a mapping", "outboundTrafficPolicy: 7", "3:28", "istio.meshConfig.outboundTrafficPolicy is an integer; a mapping is wanted"},
+		{"word for a mode", "outboundTrafficPolicy: {mode: REGISTRY}", "3:35", `"REGISTRY" is not one of REGISTRY_ONLY, ALLOW_ANY, ALLOW_ANY_DYNAMIC_DNS`},
+		{"boolean", "enableTracing: 'yes'", "3:20", "istio.meshConfig.enableTracing is yes, a string; true or false is wanted"},
+		{"wrapped boolean", "enableAutoMtls: 1", "3:21", "true or false is wanted"},
+		{"string in a list", "defaultServiceExportTo: [1]", "3:30", "istio.meshConfig.defaultServiceExportTo[0] is 1, an integer; a string is wanted"},
+		{"string for a list", "defaultServiceExportTo: '*'", "3:29", "a list is wanted"},
+		{"string in a mapping", "defaultConfig: {proxyMetadata: {A: true}}", "3:40", "istio.meshConfig.defaultConfig.proxyMetadata.A is true, a boolean; a string is wanted"},
+		{"word for a number", "defaultConfig: {concurrency: two}", "3:34", "a number is wanted"},
+		{"list for a mapping", "defaultConfig: [1]", "3:5", "istio.meshConfig.defaultConfig is a list; a mapping is wanted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := lint.ReadConfig("cfg", []byte("istio:\n  meshConfig:\n    "+c.text+"\n"))
+			if len(problems) != 1 {
+				t.Fatalf("problems: %v", problems)
+			}
+			if p := problems[0]; !strings.HasSuffix(p.Message, c.want) || p.Location.String() != "cfg:"+c.at {
+				t.Errorf("%s: %s\nwant cfg:%s: …%s", p.Location, p.Message, c.at, c.want)
+			}
+		})
+	}
+	for _, text := range []string{
+		"connectTimeout: 0.5s", "connect_timeout: 10s", "enableAutoMtls: true", "rootNamespace:", "outboundTrafficPolicy: {mode: 1}",
+		"trustDomain: cluster.local\n    defaultConfig: {concurrency: 2, proxyMetadata: {A: 'true'}, tracing: {sampling: '1.5'}, drainDuration: 45s}",
+		"extensionProviders: [{name: x, envoyExtAuthzGrpc: {service: a, port: 9000, includeRequestBodyInCheck: {maxRequestBytes: 1}}}]",
+		"serviceSettings: [{settings: {clusterLocal: true}, hosts: ['*']}]", "discoverySelectors: [{matchLabels: {a: b}}]",
+		"accessLogFormat: ''\n    localityLbSetting: {distribute: [{from: a, to: {b: 100}}]}",
+	} {
+		if _, problems := lint.ReadConfig("cfg", []byte("istio:\n  meshConfig:\n    "+text+"\n")); len(problems) > 0 {
+			t.Errorf("%s: %v", text, problems)
+		}
+	}
+}
+
 func TestReadConfigPatterns(t *testing.T) {
 	for _, text := range []string{
 		"exclude: ['" + strings.Repeat("{a,}", 8) + "']\n",

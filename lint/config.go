@@ -13,14 +13,16 @@ import (
 
 // Config is what a .meshvet.yaml and the flags that outrank it say.
 type Config struct {
-	Source   string // the file, "" for the defaults
-	Version  int
-	Rules    map[string]RuleConfig // by ID or name, as written; case does not count
-	Exclude  []string              // globs of files that are not read
-	Context  []string              // paths that are read as context only; nil = the repository
-	Complete []object.Kind         // kinds of which the inputs hold every object that exists
-	Scopes   []ScopeConfig
-	Mesh     mesh.Settings
+	Source  string // the file, "" for the defaults
+	Version int
+	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
+	Exclude []string              // globs of files that are not read
+	Context []string              // paths that are read as context only; nil = the repository
+	// ContextAt says where each of Context is written.
+	ContextAt []object.Location
+	Complete  []object.Kind // kinds of which the inputs hold every object that exists
+	Scopes    []ScopeConfig
+	Mesh      mesh.Settings
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
@@ -260,11 +262,11 @@ func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 
 func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 	if v.Type() == object.List {
-		cfg.Context = r.globs(at, v, false)
+		r.contextPaths(at, v, cfg)
 		return
 	}
 	r.read(at, v, map[string]func(object.Path, object.Value){
-		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v, false) },
+		"paths": func(at object.Path, v object.Value) { r.contextPaths(at, v, cfg) },
 		"complete": func(at object.Path, v object.Value) {
 			cfg.Complete = []object.Kind{} // said, if only that nothing is complete
 			if v.Type() == object.Bool {
@@ -283,6 +285,13 @@ func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 			}
 		},
 	})
+}
+
+func (r *configReader) contextPaths(at object.Path, v object.Value, cfg *Config) {
+	cfg.Context = r.globs(at, v, false)
+	for i := range cfg.Context {
+		cfg.ContextAt = append(cfg.ContextAt, r.doc.Locate(at.Child(i)))
+	}
 }
 
 // AllKinds returns every kind whose completeness can be declared.

@@ -61,6 +61,9 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 	}
 	for _, s := range root.cut(nil) {
 		s.name = relative(dir, s.name)
+		if strings.HasPrefix(s.name, "../") && slices.ContainsFunc(s.own, func(f *object.File) bool { return path.IsAbs(f.Name) }) {
+			s.name = path.Join("/", dir, s.name)
+		}
 		out = append(out, s)
 	}
 	return out, nil
@@ -68,22 +71,28 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 
 // absolute names a file from the root, so that how folders nest does not depend on where the run was started.
 func absolute(dir, name string) string {
-	if dir == "" || path.IsAbs(name) {
+	if dir == "" {
 		return path.Clean(name)
 	}
-	return strings.TrimPrefix(path.Join(dir, name), "/")
+	if !path.IsAbs(name) {
+		name = path.Join(dir, name)
+	}
+	return strings.TrimPrefix(path.Clean(name), "/")
 }
 
-// relative names a folder as the files in it are named.
+// relative names a folder from the folder that a run is started in.
 func relative(dir, name string) string {
-	dir = strings.TrimPrefix(dir, "/")
-	switch {
-	case name == dir:
-		return "."
-	case dir != "" && strings.HasPrefix(name, dir+"/"):
-		return name[len(dir)+1:]
+	if dir == "" {
+		return name
 	}
-	return name
+	from, to := strings.Split(strings.Trim(dir, "/"), "/"), strings.Split(name, "/")
+	if from[0] == "" {
+		return name // started in the root
+	}
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
+	}
+	return path.Clean(strings.Repeat("../", len(from)) + strings.Join(to, "/"))
 }
 
 // maxExpansions bounds the patterns that one pattern with braces stands for: each is tried on each file.

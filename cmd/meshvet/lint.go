@@ -335,25 +335,29 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 	return r.flags.outputs.overwrites(r.walker, kept)
 }
 
-// contextSources are the inputs that are read beside the paths given. asked holds the names of those that somebody named
-// one by one.
-func (r *lintRun) contextSources() (sources []source, asked map[string]bool) {
+// contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
+// the configuration does; of those that a flag names, nothing.
+func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location) {
 	w, c := r.walker, r.config
-	asked = map[string]bool{}
-	named := func(more []source) {
+	asked = map[string]object.Location{}
+	named := func(more []source, at object.Location) {
 		for _, s := range more {
-			asked[s.name] = true
+			asked[s.name] = at
 		}
 		sources = append(sources, more...)
 	}
 	for _, p := range r.flags.context {
-		named(w.add(p))
+		named(w.add(p), object.Location{})
 	}
 	switch {
 	case c.isolated:
 	case c.Context != nil:
-		for _, glob := range c.Context {
-			named(w.addGlob(c.base, glob))
+		for i, glob := range c.Context {
+			more, matched := w.addGlob(c.base, glob)
+			if at := c.ContextAt[i]; !matched {
+				w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+			}
+			named(more, c.ContextAt[i])
 		}
 	case r.repo != "":
 		r.note("context: %s", w.name(r.repo, false))
@@ -364,15 +368,18 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]bool) {
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]bool, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
+			at, named := asked[f.Name]
 			switch {
-			case p.Kind == object.Unreadable && asked[f.Name]:
-				out = append(out, p)
-			default:
+			case p.Kind != object.Unreadable || !named:
 				note("context: %s: %s", p.Location, p.Message)
+			case at.File != "":
+				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
+			default:
+				out = append(out, p)
 			}
 		}
 	}

@@ -190,7 +190,7 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 			}
 			out = w.walk(out, at, asked, ignored.enter(at, w.ignoreFileLost), keep)
 		case e.Type().IsRegular() && isManifestName(e.Name()):
-			if w.taken[at] || keep != nil && !keep(at) || ignored.ignores(at, false) {
+			if keep != nil && !keep(at) || w.taken[at] || ignored.ignores(at, false) {
 				continue
 			}
 			if w.exclude.match(at) != "" {
@@ -209,18 +209,24 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 	return out
 }
 
-// addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path.
-func (w *walker) addGlob(base, glob string) []source {
+// addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path. matched is
+// false for one that names nothing, as opposed to what is read already.
+func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
 	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
 	if !strings.ContainsAny(wild, `*?[{\`) {
-		return w.add(filepath.Join(base, filepath.FromSlash(glob)))
+		return w.add(filepath.Join(base, filepath.FromSlash(glob))), true
 	}
 	dir := filepath.Join(base, filepath.FromSlash(fixed))
 	if _, err := os.Stat(dir); err != nil {
-		return nil // as for a pattern without a match
+		return nil, false
 	}
 	filter := newPathFilter(base, []string{glob})
-	return w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool { return filter.match(p) != "" })
+	sources = w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
+		in := filter.match(p) != ""
+		matched = matched || in
+		return in
+	})
+	return sources, matched
 }
 
 func isManifestName(name string) bool {

@@ -124,8 +124,12 @@ func TestAddGlob(t *testing.T) {
 		"absent":              {"absent: no such file or directory"},
 		"apps/t*/{o,m}*.yaml": {"apps/two/mesh.yaml", "apps/two/other.yaml"},
 	} {
-		if diff := cmp.Diff(want, namesOf(newWalker(root, nil, t.Logf).addGlob(root, glob))); diff != "" {
+		got, matched := newWalker(root, nil, t.Logf).addGlob(root, glob)
+		if diff := cmp.Diff(want, namesOf(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", glob, diff)
+		}
+		if matched != (len(want) > 0) {
+			t.Errorf("%s: matched is %t", glob, matched)
 		}
 	}
 }

@@ -74,7 +74,11 @@ type configReader struct {
 }
 
 func (r *configReader) fail(at object.Path, format string, args ...any) {
-	r.problems = append(r.problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: r.doc.Locate(at)})
+	r.problem(r.doc.Locate(at), format, args...)
+}
+
+func (r *configReader) problem(at object.Location, format string, args ...any) {
+	r.problems = append(r.problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
 }
 
 // BadConfig is the kind of problem that is a mistake in the configuration.
@@ -98,10 +102,7 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 			for n := range fields {
 				names = append(names, n)
 			}
-			r.problems = append(r.problems, object.Problem{
-				Kind: BadConfig, Location: r.doc.LocateKey(path),
-				Message: fmt.Sprintf("unknown key %q in %s%s", key, where(at), didYouMean(key, names)),
-			})
+			r.problem(r.doc.LocateKey(path), "unknown key %q in %s%s", key, where(at), didYouMean(key, names))
 		case f.Set():
 			read(path, f)
 		}
@@ -392,7 +393,7 @@ type selected struct {
 func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 	var problems []object.Problem
 	fail := func(at object.Location, format string, args ...any) {
-		problems = append(problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: at})
+		problems = append(problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
 	}
 	out := map[string]selected{}
 	for i := range rules {

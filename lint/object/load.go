@@ -218,7 +218,7 @@ func (f *File) loadOversize(ctx context.Context, head string, r io.Reader, limit
 
 func (f *File) problem(kind ProblemKind, at Location, format string, args ...any) {
 	f.Class = Broken
-	f.Problems = append(f.Problems, Problem{Kind: kind, Message: fmt.Sprintf(format, args...), Location: at})
+	f.Problems = append(f.Problems, Problem{Kind: kind, Message: Abridge(fmt.Sprintf(format, args...)), Location: at})
 }
 
 // locationAt is a one-character location at a byte of the text.
@@ -353,12 +353,12 @@ func (l *loader) unloadable(p piece, e *documentError) {
 		f.problem(e.kind, e.location(f), "%s", e.msg)
 		return
 	}
-	f.Unread = append(f.Unread, Notice{Message: e.msg, Location: e.location(f)})
+	f.Unread = append(f.Unread, Notice{Message: Abridge(e.msg), Location: e.location(f)})
 }
 
 // template notes that a document must be rendered first. One notice per file is enough.
 func (l *loader) template(marker string, at Location, judged bool) {
-	n := Notice{Message: fmt.Sprintf("is a template (%s on line %d): %s", marker, at.Range.Start.Line, renderAdvice(marker)), Location: at}
+	n := Notice{Message: Abridge(fmt.Sprintf("is a template (%s on line %d): %s", marker, at.Range.Start.Line, renderAdvice(marker))), Location: at}
 	switch {
 	case judged && l.f.Template == nil:
 		l.f.Template = &n

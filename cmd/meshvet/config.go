@@ -16,7 +16,7 @@ import (
 // configNames are what a configuration file is called, the preferred name first.
 var configNames = [...]string{".meshvet.yaml", ".meshvet.yml"}
 
-// maxConfigBytes bounds a configuration file.
+// maxConfigBytes bounds what says how to run: a configuration file, a list of ignore patterns.
 const maxConfigBytes = 1 << 20
 
 // settings are a configuration with what its place implies.
@@ -49,7 +49,7 @@ func loadConfig(w *walker, path, start, repo string) (*settings, error) {
 }
 
 func readConfig(name, file, base string) (*settings, error) {
-	data, err := readRegular(file, maxConfigBytes)
+	data, err := readRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
 	}
@@ -61,7 +61,7 @@ func readConfig(name, file, base string) (*settings, error) {
 }
 
 // readRegular reads a file that is small and there: what is asked of a pipe or a device may never come.
-func readRegular(file string, limit int64) ([]byte, error) {
+func readRegular(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
@@ -76,9 +76,9 @@ func readRegular(file string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("is larger than %d MiB", limit>>20)
+	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if err == nil && len(data) > maxConfigBytes {
+		err = fmt.Errorf("is larger than %d MiB", maxConfigBytes>>20)
 	}
 	return data, err
 }

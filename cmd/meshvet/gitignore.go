@@ -25,12 +25,9 @@ type ignorePattern struct {
 	anywhere bool // without a slash: matched against the last name of the path
 }
 
-// maxIgnoreBytes bounds a file of patterns.
-const maxIgnoreBytes = 1 << 20
-
 // readIgnoreFile reads patterns; a file that does not exist or cannot be read has none, as for git, and the latter is told.
 func readIgnoreFile(file, dir string, lost func(file string, err error)) *ignoreFile {
-	data, err := readRegular(file, maxIgnoreBytes)
+	data, err := readRegular(file)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			lost(file, err)
@@ -341,7 +338,7 @@ func findRepository(dir string) string {
 // says where.
 func gitFolder(repo string) string {
 	git := filepath.Join(repo, ".git")
-	pointer, err := readRegular(git, maxIgnoreBytes)
+	pointer, err := readRegular(git)
 	if err != nil { // a folder
 		return git
 	}
@@ -352,7 +349,7 @@ func gitFolder(repo string) string {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(repo, at)
 	}
-	if common, err := readRegular(filepath.Join(at, "commondir"), maxIgnoreBytes); err == nil {
+	if common, err := readRegular(filepath.Join(at, "commondir")); err == nil {
 		shared := strings.TrimSpace(string(common))
 		if !filepath.IsAbs(shared) {
 			shared = filepath.Join(at, shared)

@@ -121,8 +121,8 @@ func (o *outputs) overwrites(w *walker, inputs []fs.FileInfo) error {
 
 // realPath is an absolute path without links. Its last part need not exist.
 func realPath(abs string) string {
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(abs); err == nil {
+		return target
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
 		return filepath.Join(dir, filepath.Base(abs))
@@ -163,8 +163,8 @@ func (s *stoppable) Write(p []byte) (int, error) {
 	return s.to.Write(p)
 }
 
-// untilDone waits for f, but once ctx is done only as long as it takes to remove a half-written file: a pipe that nobody reads
-// would be waited for for ever.
+// untilDone waits for f, but once ctx is done only as long as it takes to remove a half-written file: writing to a pipe
+// that nobody reads never ends.
 func untilDone(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -383,7 +383,16 @@ func (l *loader) addObjects(root Value, list typed) {
 		if kind != "List" {
 			list = typedBy(root)
 		}
-		for _, item := range items.Items() {
+		// kubectl refuses the whole list for one item that is no mapping; telling one of them is enough.
+		told := !Kind(strings.TrimSuffix(kind, "List")).Judged()
+		for i, item := range items.Items() {
+			if item.Type() != Map && !told {
+				told = true
+				n := root.node()
+				l.unloadable(piece{start: int(n.start), end: int(n.end)}, l.numbered(&documentError{
+					Syntax, item.node().start, fmt.Sprintf("item %d of its %s is no mapping (type %s); write the manifest, or remove it", i+1, kind, item.Type()),
+				}))
+			}
 			l.addObjects(item, list)
 		}
 		return

@@ -76,6 +76,8 @@ func TestLoad(t *testing.T) {
 		{"list of patches", "- op: add\n  path: /spec/targetRef\n  value: {apiVersion: networking.istio.io/v1, kind: ServiceEntry, name: a}\n- [ServiceEntry, {kind: DestinationRule, metadata: {name: a}}]\n", "other, 1 documents\n"},
 		{"JSON behind a comment", "// made by jq\n{\"apiVersion\":\"networking.istio.io/v1\",\"kind\":\"ServiceEntry\"}\n", "other, 1 documents\nunread at 1:1: document 1 is a text (from line 1 on), so nothing in it was judged; remove what makes it one, such as a // comment before JSON\n"},
 		{"typed list whose items have no kind", "apiVersion: networking.istio.io/v1\nkind: ServiceEntryList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n", "linted, 1 documents\nServiceEntry a\nServiceEntry b\n"},
+		{"typed list of other things", "apiVersion: networking.istio.io/v1\nkind: ServiceEntryList\nitems: [{metadata: {name: a}}, 5, null]\n---\nkind: List\nitems: [5, null]\n",
+			"broken, 2 documents\nServiceEntry a\nsyntax at 3:32: document 1 cannot be read: item 2 of its ServiceEntryList is no mapping (type integer); write the manifest, or remove it\n"},
 		{"list without items", "apiVersion: networking.istio.io/v1\nkind: ServiceEntryList\n", "other, 1 documents\n"},
 
 		{"JSON", `{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": {"name": "a"}}`, "linted, 1 documents\nServiceEntry a\n"},

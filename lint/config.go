@@ -13,18 +13,21 @@ import (
 
 // Config is what a .meshvet.yaml and the flags that outrank it say.
 type Config struct {
-	Source   string // the file, "" for the defaults
-	Version  int
-	Rules    map[string]RuleConfig // by ID or name, as written; case does not count
-	Exclude  []string              // globs of files that are not read
-	Context  []string              // paths that are read as context only; nil = the repository
-	Complete []object.Kind         // kinds of which the inputs hold every object that exists
-	Scopes   []ScopeConfig
-	Mesh     mesh.Settings
+	Source  string // the file, "" for the defaults
+	Version int
+	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
+	Exclude []string              // globs of files that are not read
+	Context []string              // paths that are read as context only; nil = the repository
+	// ContextAt says where each of Context is written.
+	ContextAt []object.Location
+	Complete  []object.Kind // kinds of which the inputs hold every object that exists
+	Scopes    []ScopeConfig
+	Mesh      mesh.Settings
 
-	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Enable outranks Disable and Rules.
+	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
+	// Disable, unless only Enable was said by something else than a flag.
 	Enable, Disable []string
-	// EnableFrom and DisableFrom are what said so, for messages; "" = the flag.
+	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 }
 
@@ -48,12 +51,15 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 	cfg := &Config{Source: name, Version: 1}
 	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
 		"version": func(at object.Path, v object.Value) {
-			if v.Type() != object.Int || v.Int() != 1 {
+			switch {
+			case v.Type() == object.String && v.Str() == "1":
+				r.fail(at, `version is the text "1"; write the number 1, without quotes`)
+			case v.Type() != object.Int || v.Int() != 1:
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
 		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
-		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v) },
+		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
 		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
 		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
@@ -68,7 +74,11 @@ type configReader struct {
 }
 
 func (r *configReader) fail(at object.Path, format string, args ...any) {
-	r.problems = append(r.problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: r.doc.Locate(at)})
+	r.problem(r.doc.Locate(at), format, args...)
+}
+
+func (r *configReader) problem(at object.Location, format string, args ...any) {
+	r.problems = append(r.problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
 }
 
 // BadConfig is the kind of problem that is a mistake in the configuration.
@@ -80,7 +90,7 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 		return
 	}
 	if v.Type() != object.Map {
-		r.fail(at, "%s is a %s; a mapping is wanted", where(at), v.Type())
+		r.fail(at, "%s is %s; a mapping is wanted", where(at), typeName(v))
 		return
 	}
 	for key, f := range v.Fields() {
@@ -92,14 +102,19 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 			for n := range fields {
 				names = append(names, n)
 			}
-			r.problems = append(r.problems, object.Problem{
-				Kind: BadConfig, Location: r.doc.LocateKey(path),
-				Message: fmt.Sprintf("unknown key %q in %s%s", key, where(at), didYouMean(key, names)),
-			})
+			r.problem(r.doc.LocateKey(path), "unknown key %q in %s%s", key, where(at), didYouMean(key, names))
 		case f.Set():
 			read(path, f)
 		}
 	}
+}
+
+// typeName is the type of a value with its article.
+func typeName(v object.Value) string {
+	if v.Type() == object.Int {
+		return "an integer"
+	}
+	return fmt.Sprintf("a %s", v.Type())
 }
 
 func where(at object.Path) string {
@@ -114,6 +129,9 @@ func didYouMean(word string, names []string) string {
 	slices.Sort(names)
 	if near := Nearest(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(names) > 20 {
+		return ""
 	}
 	return "; known are " + strings.Join(names, ", ")
 }
@@ -155,7 +173,7 @@ func sameLetters(a, b string) bool {
 
 func (r *configReader) string(at object.Path, v object.Value) string {
 	if v.Type() != object.String {
-		r.fail(at, "%s is %s, a %s; a string is wanted", at, v.Text(), v.Type())
+		r.fail(at, "%s is %s, %s; a string is wanted", at, v.Text(), typeName(v))
 	}
 	return v.Str()
 }
@@ -170,7 +188,7 @@ func (r *configReader) oneOf(at object.Path, v object.Value, words ...string) st
 
 func (r *configReader) boolean(at object.Path, v object.Value) *bool {
 	if v.Type() != object.Bool {
-		r.fail(at, "%s is %s, a %s; true or false is wanted", at, v.Text(), v.Type())
+		r.fail(at, "%s is %s, %s; true or false is wanted", at, v.Text(), typeName(v))
 		return nil
 	}
 	b := v.Bool()
@@ -179,7 +197,7 @@ func (r *configReader) boolean(at object.Path, v object.Value) *bool {
 
 func (r *configReader) strings(at object.Path, v object.Value) []string {
 	if v.Type() != object.List {
-		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a list is wanted", at, typeName(v))
 		return nil
 	}
 	out := make([]string, 0, v.Len())
@@ -189,11 +207,12 @@ func (r *configReader) strings(at object.Path, v object.Value) []string {
 	return out
 }
 
-func (r *configReader) globs(at object.Path, v object.Value) []string {
+// globs reads patterns for files. inside says that they are matched against what is below the configuration's folder only.
+func (r *configReader) globs(at object.Path, v object.Value, inside bool) []string {
 	out := r.strings(at, v)
 	for i, g := range out {
-		if !validGlob(g) {
-			r.fail(at.Child(i), "%q is not a valid pattern", g)
+		if fault := globFault(g, inside); fault != "" {
+			r.fail(at.Child(i), "%q %s", g, fault)
 		}
 	}
 	return out
@@ -202,7 +221,7 @@ func (r *configReader) globs(at object.Path, v object.Value) []string {
 func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConfig {
 	out := map[string]RuleConfig{}
 	if v.Type() != object.Map {
-		r.fail(at, "%s is a %s; a mapping from rule to setting is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a mapping from rule to setting is wanted", at, typeName(v))
 		return out
 	}
 	for name, setting := range v.Fields() {
@@ -244,11 +263,11 @@ func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 
 func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 	if v.Type() == object.List {
-		cfg.Context = r.globs(at, v)
+		r.contextPaths(at, v, cfg)
 		return
 	}
 	r.read(at, v, map[string]func(object.Path, object.Value){
-		"paths": func(at object.Path, v object.Value) { cfg.Context = r.globs(at, v) },
+		"paths": func(at object.Path, v object.Value) { r.contextPaths(at, v, cfg) },
 		"complete": func(at object.Path, v object.Value) {
 			cfg.Complete = []object.Kind{} // said, if only that nothing is complete
 			if v.Type() == object.Bool {
@@ -267,6 +286,13 @@ func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 			}
 		},
 	})
+}
+
+func (r *configReader) contextPaths(at object.Path, v object.Value, cfg *Config) {
+	cfg.Context = r.globs(at, v, false)
+	for i := range cfg.Context {
+		cfg.ContextAt = append(cfg.ContextAt, r.doc.Locate(at.Child(i)))
+	}
 }
 
 // AllKinds returns every kind whose completeness can be declared.
@@ -291,19 +317,24 @@ func ParseKind(name string) (object.Kind, error) {
 
 func (r *configReader) scopes(at object.Path, v object.Value) []ScopeConfig {
 	if v.Type() != object.List {
-		r.fail(at, "%s is a %s; a list is wanted", at, v.Type())
+		r.fail(at, "%s is %s; a list is wanted", at, typeName(v))
 		return nil
 	}
 	var out []ScopeConfig
+	first := map[string]int{}
 	for i, item := range v.Items() {
 		var s ScopeConfig
 		path := at.Child(i)
 		r.read(path, item, map[string]func(object.Path, object.Value){
 			"name":  func(at object.Path, v object.Value) { s.Name = r.string(at, v) },
-			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v) },
+			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v, true) },
 		})
 		if s.Name == "" || len(s.Paths) == 0 {
 			r.fail(path, "a scope takes a name and paths")
+		} else if other, taken := first[s.Name]; taken {
+			r.fail(path.Child("name"), "scope %q is defined twice, first as %s; put the paths of one mesh into one scope", s.Name, at.Child(other))
+		} else {
+			first[s.Name] = i
 		}
 		out = append(out, s)
 	}
@@ -323,9 +354,10 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 		},
 		"meshConfig": func(at object.Path, v object.Value) {
 			if v.Type() != object.Map {
-				r.fail(at, "%s is a %s; a mapping is wanted", at, v.Type())
+				r.fail(at, "%s is %s; a mapping is wanted", at, typeName(v))
 				return
 			}
+			r.meshConfig(at, v)
 			s.MeshConfig, s.MeshConfigSource = v, r.doc.Locate(at).String()
 		},
 		"dataplane":         func(at object.Path, v object.Value) { s.Dataplane = r.oneOf(at, v, "sidecar", "ambient", "mixed") },
@@ -361,7 +393,7 @@ type selected struct {
 func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 	var problems []object.Problem
 	fail := func(at object.Location, format string, args ...any) {
-		problems = append(problems, object.Problem{Kind: BadConfig, Message: fmt.Sprintf(format, args...), Location: at})
+		problems = append(problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
 	}
 	out := map[string]selected{}
 	for i := range rules {
@@ -419,8 +451,15 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 			}
 		}
 	}
-	flags(c.Disable, c.DisableFrom, "--disable", false)
-	flags(c.Enable, c.EnableFrom, "--enable", true)
+	disable := func() { flags(c.Disable, c.DisableFrom, "--disable", false) }
+	enable := func() { flags(c.Enable, c.EnableFrom, "--enable", true) }
+	if c.EnableFrom != "" && c.DisableFrom == "" { // a flag outranks a variable
+		enable()
+		disable()
+	} else {
+		disable()
+		enable()
+	}
 	return out, problems
 }
 

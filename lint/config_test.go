@@ -62,8 +62,19 @@ func TestReadConfigMistakes(t *testing.T) {
 		{"unknown key below", "istio:\n  meshconfig: {}\n", ":2:3", `did you mean "meshConfig"?`},
 		{"far from any key", "istio:\n  qqqqqqqqqqqq: 1\n", ":2:3", "known are"},
 		{"version", "version: 2\n", ":1:10", "version 2 is not supported"},
+		{"quoted version", "version: '1'\n", ":1:10", "without quotes"},
+		{"scopes of one name", "scopes:\n- {name: x, paths: [a]}\n- {name: z, paths: [b]}\n- {name: x, paths: [c]}\n", ":4:10", `scope "x" is defined twice, first as scopes[0]`},
 		{"severity", "rules:\n  SE101: fatal\n", ":2:10", `severity "fatal" is not one of off, info, warning, error`},
 		{"pattern", "exclude: ['[']\n", ":1:11", "not a valid pattern"},
+		{"pattern of braces", "exclude: ['" + strings.Repeat("{a,}", 9) + "']\n", ":1:11", "stands for more than 256 patterns"},
+		{"pattern of one brace", "scopes:\n- {name: x, paths: ['{" + strings.Repeat("a,", 256) + "b}']}\n", ":2:21", "stands for more than 256 patterns"},
+		{"pattern of nested braces", "context: ['{" + strings.Repeat("{a,b},", 127) + "c,d,[{],\\,}" + "{e,f}']\n", ":1:11", "stands for more than 256 patterns"},
+		{"empty pattern", "exclude: [a, '']\n", ":1:14", "matches no file"},
+		{"negated pattern", "exclude: ['!a']\n", ":1:11", "cannot be negated"},
+		{"absolute pattern", "exclude: [/a]\n", ":1:11", "relative to the configuration's folder"},
+		{"absolute context", "context: {paths: [/etc/hosts]}\n", ":1:19", "relative to the configuration's folder"},
+		{"outside", "exclude: [../**]\n", ":1:11", "matches no file: only what is below"},
+		{"outside by a detour", "scopes:\n- {name: x, paths: [a/../..]}\n", ":2:21", "matches no file: only what is below"},
 		{"list wanted", "exclude: x\n", ":1:10", "a list is wanted"},
 		{"kind", "context:\n  complete: [Servise]\n", ":2:14", `did you mean "Service"?`},
 		{"version as number", "istio:\n  version: 1.30\n", ":2:12", "quote the version"},
@@ -74,6 +85,7 @@ func TestReadConfigMistakes(t *testing.T) {
 		{"two documents", "version: 1\n---\nversion: 1\n", ":2:1", "more than one YAML document"},
 		{"duplicate key", "version: 1\nversion: 1\n", ":2:1", "already set"},
 		{"not a mapping", "- x\n", ":1:1", "a mapping is wanted"},
+		{"article", "istio: 5\n", ":1:8", "istio is an integer; a mapping is wanted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, problems := lint.ReadConfig("cfg", []byte(c.text))
@@ -85,6 +97,59 @@ func TestReadConfigMistakes(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: …%s…", p.Location, p.Message, c.at, c.want)
 			}
 		})
+	}
+}
+
+func TestReadConfigOfMesh(t *testing.T) {
+	for _, c := range []struct{ name, text, at, want string }{
+		{"unknown key", "connectTimout: 5s", "3:5", `unknown key "connectTimout" in istio.meshConfig; did you mean "connectTimeout"?`},
+		{"unknown key far from any", "qqqqqqqqqqqq: 5s", "3:5", `unknown key "qqqqqqqqqqqq" in istio.meshConfig`},
+		{"unknown key below", "defaultConfig: {holdApplicationUntilProxyStart: true}", "3:21", `in istio.meshConfig.defaultConfig; did you mean "holdApplicationUntilProxyStarts"?`},
+		{"number for a duration", "connectTimeout: 5", "3:21", "istio.meshConfig.connectTimeout is 5, an integer; a duration in seconds, such as 1.5s, is wanted"},
+		{"duration in minutes", "connectTimeout: 1m", "3:21", "istio.meshConfig.connectTimeout is 1m, a string; a duration in seconds, such as 1.5s, is wanted"},
+		{"number for a mapping", "outboundTrafficPolicy: 7", "3:28", "istio.meshConfig.outboundTrafficPolicy is an integer; a mapping is wanted"},
+		{"word for a mode", "outboundTrafficPolicy: {mode: REGISTRY}", "3:35", `"REGISTRY" is not one of REGISTRY_ONLY, ALLOW_ANY, ALLOW_ANY_DYNAMIC_DNS`},
+		{"boolean", "enableTracing: 'yes'", "3:20", "istio.meshConfig.enableTracing is yes, a string; true or false is wanted"},
+		{"wrapped boolean", "enableAutoMtls: 1", "3:21", "true or false is wanted"},
+		{"string in a list", "defaultServiceExportTo: [1]", "3:30", "istio.meshConfig.defaultServiceExportTo[0] is 1, an integer; a string is wanted"},
+		{"string for a list", "defaultServiceExportTo: '*'", "3:29", "a list is wanted"},
+		{"string in a mapping", "defaultConfig: {proxyMetadata: {A: true}}", "3:40", "istio.meshConfig.defaultConfig.proxyMetadata.A is true, a boolean; a string is wanted"},
+		{"word for a number", "defaultConfig: {concurrency: two}", "3:34", "a number is wanted"},
+		{"list for a mapping", "defaultConfig: [1]", "3:5", "istio.meshConfig.defaultConfig is a list; a mapping is wanted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := lint.ReadConfig("cfg", []byte("istio:\n  meshConfig:\n    "+c.text+"\n"))
+			if len(problems) != 1 {
+				t.Fatalf("problems: %v", problems)
+			}
+			if p := problems[0]; !strings.HasSuffix(p.Message, c.want) || p.Location.String() != "cfg:"+c.at {
+				t.Errorf("%s: %s\nwant cfg:%s: …%s", p.Location, p.Message, c.at, c.want)
+			}
+		})
+	}
+	for _, text := range []string{
+		"connectTimeout: 0.5s", "connect_timeout: 10s", "enableAutoMtls: true", "rootNamespace:", "outboundTrafficPolicy: {mode: 1}",
+		"trustDomain: cluster.local\n    defaultConfig: {concurrency: 2, proxyMetadata: {A: 'true'}, tracing: {sampling: '1.5'}, drainDuration: 45s}",
+		"extensionProviders: [{name: x, envoyExtAuthzGrpc: {service: a, port: 9000, includeRequestBodyInCheck: {maxRequestBytes: 1}}}]",
+		"serviceSettings: [{settings: {clusterLocal: true}, hosts: ['*']}]", "discoverySelectors: [{matchLabels: {a: b}}]",
+		"accessLogFormat: ''\n    localityLbSetting: {distribute: [{from: a, to: {b: 100}}]}",
+	} {
+		if _, problems := lint.ReadConfig("cfg", []byte("istio:\n  meshConfig:\n    "+text+"\n")); len(problems) > 0 {
+			t.Errorf("%s: %v", text, problems)
+		}
+	}
+}
+
+func TestReadConfigPatterns(t *testing.T) {
+	for _, text := range []string{
+		"exclude: ['" + strings.Repeat("{a,}", 8) + "']\n",
+		`exclude: ['[{,}{,}{,}{,}{,}{,}{,}{,}{,}]', '\{a,\{a,\{a,\{a,\{a,\{a,\{a,\{a,\{a,', '[{{{{{{{{{\]{,,,,,]{a,b}']` + "\n",
+		"exclude: [., ./, a/, ./a, a/../b, '**/x', '..a', 'a!']\n",
+		"context: [../shared, 'x/*.yaml']\n",
+	} {
+		if _, problems := lint.ReadConfig("cfg", []byte(text)); len(problems) > 0 {
+			t.Errorf("%s: %v", text, problems)
+		}
 	}
 }
 

@@ -455,3 +455,28 @@ func TestFileRules(t *testing.T) {
 		t.Errorf("findings %v", r.Findings)
 	}
 }
+
+// What a finding quotes is cut, and two findings that differ only there are still two.
+func TestFindingsAreShort(t *testing.T) {
+	prints := map[string]bool{}
+	for _, tail := range []string{"a", "b"} {
+		long := strings.Repeat("x", 50_000) + tail + strings.Repeat("x", 50_000)
+		rules := []lint.Rule{simple("SE109", object.ServiceEntry, func(p *lint.Pass) error {
+			p.Report(nil, "host "+long+" is long", lint.Effect("so is "+long), lint.Also(p.Object, nil, long), lint.Suggest(lint.Fix{Title: long}))
+			return nil
+		})}
+		f := run(t, nil, rules, load(t, "a.yaml", entry)).Findings[0]
+		for _, text := range []string{f.Message, f.Effect, f.Related[0].Message, f.Fixes[0].Title} {
+			if len(text) > 1000 {
+				t.Errorf("%d bytes", len(text))
+			}
+		}
+		if !strings.HasSuffix(f.Message, "xxx is long") {
+			t.Errorf("message %q", f.Message)
+		}
+		prints[f.Fingerprint()] = true
+	}
+	if len(prints) != 2 {
+		t.Error("different findings have one fingerprint")
+	}
+}

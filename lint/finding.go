@@ -88,6 +88,17 @@ type Create struct {
 // list items named by what identifies them, and the message without its numbers.
 func (f *Finding) Fingerprint() string { return f.fingerprint }
 
+// abridge shortens what the finding quotes from the input, which its fingerprint still holds in full.
+func (f *Finding) abridge() {
+	f.Message, f.Effect = object.Abridge(f.Message), object.Abridge(f.Effect)
+	for i := range f.Related {
+		f.Related[i].Message = object.Abridge(f.Related[i].Message)
+	}
+	for i := range f.Fixes {
+		f.Fixes[i].Title = object.Abridge(f.Fixes[i].Title)
+	}
+}
+
 func fingerprint(f *Finding, o *object.Object) string {
 	h := sha256.New()
 	fmt.Fprintln(h, f.Rule.ID)

@@ -74,6 +74,7 @@ func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 		f.Severity = *p.rule.severity
 	}
 	f.fingerprint = fingerprint(&f, p.Object)
+	f.abridge()
 	p.visit.findings = append(p.visit.findings, f)
 }
 

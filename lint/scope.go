@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -61,6 +62,9 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 	}
 	for _, s := range root.cut(nil) {
 		s.name = relative(dir, s.name)
+		if strings.HasPrefix(s.name, "../") && slices.ContainsFunc(s.own, func(f *object.File) bool { return path.IsAbs(f.Name) }) {
+			s.name = path.Join("/", dir, s.name)
+		}
 		out = append(out, s)
 	}
 	return out, nil
@@ -68,26 +72,82 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 
 // absolute names a file from the root, so that how folders nest does not depend on where the run was started.
 func absolute(dir, name string) string {
-	if dir == "" || path.IsAbs(name) {
+	if dir == "" {
 		return path.Clean(name)
 	}
-	return strings.TrimPrefix(path.Join(dir, name), "/")
-}
-
-// relative names a folder as the files in it are named.
-func relative(dir, name string) string {
-	dir = strings.TrimPrefix(dir, "/")
-	switch {
-	case name == dir:
-		return "."
-	case dir != "" && strings.HasPrefix(name, dir+"/"):
-		return name[len(dir)+1:]
+	if !path.IsAbs(name) {
+		name = path.Join(dir, name)
 	}
-	return name
+	return strings.TrimPrefix(path.Clean(name), "/")
 }
 
-// validGlob says whether a pattern can be matched at all.
-func validGlob(glob string) bool { return doublestar.ValidatePattern(glob) }
+// relative names a folder from the folder that a run is started in.
+func relative(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	from, to := strings.Split(strings.Trim(dir, "/"), "/"), strings.Split(name, "/")
+	if from[0] == "" {
+		return name // started in the root
+	}
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
+	}
+	return path.Clean(strings.Repeat("../", len(from)) + strings.Join(to, "/"))
+}
+
+// maxExpansions bounds the patterns that one pattern with braces stands for: each is tried on each file.
+const maxExpansions = 256
+
+// globFault says why a pattern of the configuration can match no file, or costs too much to match; "" if it is fine. inside says
+// that it is matched against what is below the configuration's folder only.
+func globFault(glob string, inside bool) string {
+	clean := path.Clean(glob)
+	switch {
+	case glob == "":
+		return "matches no file; remove it"
+	case glob[0] == '!':
+		return "matches no file: a pattern cannot be negated; list what it is about"
+	case glob[0] == '/':
+		return "is absolute, and paths here are relative to the configuration's folder; write it relative to that"
+	case inside && (clean == ".." || strings.HasPrefix(clean, "../")):
+		return "matches no file: only what is below the configuration's folder is matched"
+	case !doublestar.ValidatePattern(glob):
+		return "is not a valid pattern"
+	case expansions(glob) > maxExpansions:
+		return fmt.Sprintf("stands for more than %d patterns; list them, or use fewer braces", maxExpansions)
+	}
+	return ""
+}
+
+// expansions counts the patterns without braces that a valid pattern stands for, up to one more than maxExpansions.
+func expansions(glob string) int {
+	type group struct{ before, here int } // of the alternatives before this one, and of what there is of this one
+	open := []group{{0, 1}}
+	for i := 0; i < len(glob); i++ {
+		top := &open[len(open)-1]
+		switch c := glob[i]; {
+		case c == '\\':
+			i++
+		case c == '[': // a class, in which braces are characters
+			for i++; i < len(glob) && glob[i] != ']'; i++ {
+				if glob[i] == '\\' {
+					i++
+				}
+			}
+		case c == '{':
+			open = append(open, group{0, 1})
+		case c == ',' && len(open) > 1:
+			top.before, top.here = min(top.before+top.here, maxExpansions+1), 1
+		case c == '}' && len(open) > 1:
+			n := top.before + top.here
+			open = open[:len(open)-1]
+			top = &open[len(open)-1]
+			top.here = min(top.here*n, maxExpansions+1)
+		}
+	}
+	return open[0].here
+}
 
 // matchPath says whether a file matches a glob of the configuration; a pattern for a folder takes in what is below it.
 func matchPath(glob, name string) bool {

@@ -28,7 +28,7 @@ var _ = register(lint.Rule{
 	CheckFile: func(p *lint.FilePass) error {
 		for _, problem := range p.File.Problems {
 			effect := "none of this document was judged, so the run fails with exit code 2"
-			if problem.Kind == object.Unreadable {
+			if !problem.Location.Range.Start.IsValid() {
 				effect = "none of this file was judged, so the run fails with exit code 2"
 			}
 			p.Report(problem.Location, problem.Message, effect)

@@ -16,7 +16,7 @@ import (
 // configNames are what a configuration file is called, the preferred name first.
 var configNames = [...]string{".meshvet.yaml", ".meshvet.yml"}
 
-// maxConfigBytes bounds a configuration file.
+// maxConfigBytes bounds what says how to run: a configuration file, a list of ignore patterns.
 const maxConfigBytes = 1 << 20
 
 // settings are a configuration with what its place implies.
@@ -41,33 +41,46 @@ func loadConfig(w *walker, path, start, repo string) (*settings, error) {
 		}
 		return readConfig(w.name(found, false), found, filepath.Dir(found))
 	}
-	// Whoever names a file thinks of paths from where they stand, wherever the file is.
-	s, err := readConfig(path, w.absolute(path), w.cwd)
-	if err == nil && isNullDevice(w.absolute(path)) {
-		s.Source = ""
-		s.isolated = true
+	if isNullDevice(w.absolute(path)) {
+		return &settings{Config: &lint.Config{Version: 1}, base: w.cwd, isolated: true}, nil
 	}
-	return s, err
+	// Whoever names a file thinks of paths from where they stand, wherever the file is.
+	return readConfig(path, w.absolute(path), w.cwd)
 }
 
 func readConfig(name, file, base string) (*settings, error) {
-	f, err := os.Open(file)
+	data, err := readRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
-	}
-	if len(data) > maxConfigBytes {
-		return nil, fmt.Errorf("read configuration %s: it is larger than %d MiB", name, maxConfigBytes>>20)
 	}
 	cfg, problems := lint.ReadConfig(name, data)
 	if cfg == nil {
 		cfg = &lint.Config{}
 	}
 	return &settings{Config: cfg, problems: problems, base: base}, nil
+}
+
+// readRegular reads a file that is small and there: what is asked of a pipe or a device may never come.
+func readRegular(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("is a directory")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is a pipe or device, not a file")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if err == nil && len(data) > maxConfigBytes {
+		err = fmt.Errorf("is larger than %d MiB", maxConfigBytes>>20)
+	}
+	return data, err
 }
 
 func findConfig(start, repo string) string {

@@ -25,7 +25,7 @@ func (a *app) newDocsCommand() *cobra.Command {
 		Use:    "docs",
 		Short:  "Write the pages of the rules and commands, and the schemas",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := allRules(cmd.Context())
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -18,8 +19,13 @@ func (a *app) newExplainCommand() *cobra.Command {
 		Long: `Explain prints what a rule flags, why, what to do about it, and how to see the fault at run time. RULE is an ID or a name.
 
 The rule's page in docs/rules of the repository says the same, with an example.`,
-		Example:           "  meshvet explain DR202\n  meshvet explain port-level-resets",
-		Args:              cobra.ExactArgs(1),
+		Example: "  meshvet explain DR202\n  meshvet explain port-level-resets",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("explain takes one rule, by ID or name; `meshvet rules` lists them")
+			}
+			return nil
+		},
 		ValidArgsFunction: completeRules,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := allRules(cmd.Context())

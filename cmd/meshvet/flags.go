@@ -134,7 +134,8 @@ func showTwins(cmd *cobra.Command) {
 	}
 }
 
-// readTwins sets the flags that the command line leaves out from their variables. An empty variable counts as none.
+// readTwins sets the flags that the command line leaves out from their variables. An empty variable counts as none. Such a flag
+// does not count as changed, which says that it is on the command line.
 func readTwins(cmd *cobra.Command, getenv func(string) string) error {
 	if strings.HasPrefix(cmd.CommandPath(), "meshvet completion") || cmd.Name() == "help" {
 		return nil
@@ -150,6 +151,7 @@ func readTwins(cmd *cobra.Command, getenv func(string) string) error {
 				if err := cmd.Flags().Set(f.Name, v); err != nil {
 					errs = append(errs, fmt.Errorf("%s=%s: %w", name, v, rootCause(err)))
 				}
+				f.Changed = false
 				if l, ok := f.Value.(*list); ok { // its items are checked once the rules are known
 					l.from = name
 				}

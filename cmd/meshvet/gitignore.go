@@ -1,7 +1,8 @@
 package main
 
 import (
-	"bufio"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,23 +25,17 @@ type ignorePattern struct {
 	anywhere bool // without a slash: matched against the last name of the path
 }
 
-// readIgnoreFile reads patterns; a file that does not exist or cannot be read has none, as for git.
-func readIgnoreFile(file, dir string) *ignoreFile {
-	f, err := os.Open(file)
+// readIgnoreFile reads patterns; a file that does not exist or cannot be read has none, as for git, and the latter is told.
+func readIgnoreFile(file, dir string, lost func(file string, err error)) *ignoreFile {
+	data, err := readRegular(file)
 	if err != nil {
-		return nil
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		if !errors.Is(err, fs.ErrNotExist) {
+			lost(file, err)
+		}
 		return nil
 	}
 	g := &ignoreFile{dir: dir}
-	sc := bufio.NewScanner(f)
-	for first := true; sc.Scan(); first = false {
-		line := sc.Text()
-		if first {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
+	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		if p, ok := parseIgnorePattern(line); ok {
 			g.patterns = append(g.patterns, p)
 		}
@@ -283,31 +278,32 @@ func posixClass(name string, c byte) (in, known bool) {
 // folder.
 type ignoreStack []*ignoreFile
 
-// ignoreStackAt reads the ignore files for a folder. Without a repository the folder's own is the first.
-func ignoreStackAt(repo, dir string) ignoreStack {
+// ignoreStackAt reads the ignore files for a folder. Without a repository the folder's own is the first. lost is told which
+// of them cannot be read.
+func ignoreStackAt(repo, dir string, lost func(file string, err error)) ignoreStack {
 	if repo == "" {
-		return ignoreStack{}.enter(dir)
+		return ignoreStack{}.enter(dir, lost)
 	}
-	s := ignoreStack{readIgnoreFile(filepath.Join(gitFolder(repo), "info", "exclude"), repo)}
+	s := ignoreStack{readIgnoreFile(filepath.Join(gitFolder(repo), "info", "exclude"), repo, lost)}
 	below, err := filepath.Rel(repo, dir)
 	if err != nil || !filepath.IsLocal(below) {
-		return s.enter(dir)
+		return s.enter(dir, lost)
 	}
-	s = s.enter(repo)
+	s = s.enter(repo, lost)
 	if below == "." {
 		return s
 	}
 	at := repo
 	for name := range strings.SplitSeq(below, string(filepath.Separator)) {
 		at = filepath.Join(at, name)
-		s = s.enter(at)
+		s = s.enter(at, lost)
 	}
 	return s
 }
 
 // enter returns the stack for a folder inside. The receiver stays as it is.
-func (s ignoreStack) enter(dir string) ignoreStack {
-	g := readIgnoreFile(filepath.Join(dir, ".gitignore"), dir)
+func (s ignoreStack) enter(dir string, lost func(file string, err error)) ignoreStack {
+	g := readIgnoreFile(filepath.Join(dir, ".gitignore"), dir, lost)
 	if g == nil {
 		return s
 	}
@@ -342,7 +338,7 @@ func findRepository(dir string) string {
 // says where.
 func gitFolder(repo string) string {
 	git := filepath.Join(repo, ".git")
-	pointer, err := os.ReadFile(git)
+	pointer, err := readRegular(git)
 	if err != nil { // a folder
 		return git
 	}
@@ -353,7 +349,7 @@ func gitFolder(repo string) string {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(repo, at)
 	}
-	if common, err := os.ReadFile(filepath.Join(at, "commondir")); err == nil {
+	if common, err := readRegular(filepath.Join(at, "commondir")); err == nil {
 		shared := strings.TrimSpace(string(common))
 		if !filepath.IsAbs(shared) {
 			shared = filepath.Join(at, shared)

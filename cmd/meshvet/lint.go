@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,14 +112,22 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 
 // lint is one run. The exit code counts only without an error.
 func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args []string) (int, error) {
-	if f.quiet && f.verbose {
+	onLine := cmd.Flags().Changed
+	switch {
+	case !f.quiet || !f.verbose:
+	case onLine("quiet") == onLine("verbose"):
 		return 0, usageError{cmd, errors.New("--quiet and --verbose contradict each other")}
+	default: // the one on the command line outranks the variable
+		f.quiet, f.verbose = onLine("quiet"), onLine("verbose")
 	}
 	if len(args) == 0 {
 		args = []string{"."}
 	}
 	if f.stdinName != "" && !slices.Contains(args, "-") {
-		return 0, usageError{cmd, errors.New("--stdin-filename names what is read from standard input; give - as a path")}
+		if onLine("stdin-filename") {
+			return 0, usageError{cmd, errors.New("--stdin-filename names what is read from standard input; give - as a path")}
+		}
+		f.stdinName = ""
 	}
 	r, err := a.newRun(f, args)
 	if err != nil {
@@ -139,13 +149,15 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
-	if err := a.write(&f.outputs, rep, opt); err != nil {
+	failed := a.write(ctx, &f.outputs, rep, opt)
+	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
+	opt.Color = a.colored(true, a.stderr)
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	opt.SkipTold = slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
-	opt.Color = a.colored(true, a.stderr)
-	if err := report.Notes(a.stderr, rep, opt); err != nil {
-		return 0, err
+	failed = errors.Join(failed, untilDone(ctx, func() error { return report.Notes(&stoppable{ctx, a.stderr}, rep, opt) }))
+	if failed != nil {
+		return 0, failed
 	}
 	return exitCode(rep, f.failOn.value), nil
 }
@@ -185,6 +197,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 		}
 	}
 	w := newWalker(cwd, nil, note)
+	if err := f.outputs.clash(w); err != nil {
+		return nil, err
+	}
 	start := w.startFolder(args[0], f.stdinName)
 	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
@@ -192,6 +207,11 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	}
 	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
 	if r.config.Source != "" {
+		if info, err := os.Stat(w.absolute(r.config.Source)); err == nil {
+			if err := f.outputs.overwrites(w, []fs.FileInfo{info}); err != nil {
+				return nil, err
+			}
+		}
 		note("configuration: %s", r.config.Source)
 	}
 	c := r.config
@@ -232,8 +252,20 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}
+	var named []fs.FileInfo
+	for _, s := range sources {
+		if s.named {
+			named = append(named, s.info)
+		}
+	}
+	if err := r.flags.outputs.overwrites(r.walker, named); err != nil {
+		return nil, err
+	}
 	files, err := load(ctx, sources)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.keepInputs(sources, files); err != nil {
 		return nil, err
 	}
 	judge, broken := false, false
@@ -263,6 +295,9 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 		lost = unreadableContext(around, asked, r.note)
+		if err := r.keepInputs(more, around); err != nil {
+			return nil, err
+		}
 		sources = append(sources, more...)
 	}
 	if len(c.Scopes) > 0 {
@@ -276,6 +311,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	rep.Problems = append(rep.Problems, lost...)
+	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	if r.flags.strictInput {
 		refuseTemplates(rep, files)
 	}
@@ -287,25 +323,41 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	return rep, nil
 }
 
-// contextSources are the inputs that are read beside the paths given. asked holds the names of those that somebody named
-// one by one.
-func (r *lintRun) contextSources() (sources []source, asked map[string]bool) {
+// keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
+// well be found in a folder, does not.
+func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
+	var kept []fs.FileInfo
+	for i, f := range files {
+		if f.Class != object.Other || len(f.Objects) > 0 {
+			kept = append(kept, sources[i].info)
+		}
+	}
+	return r.flags.outputs.overwrites(r.walker, kept)
+}
+
+// contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
+// the configuration does; of those that a flag names, nothing.
+func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location) {
 	w, c := r.walker, r.config
-	asked = map[string]bool{}
-	named := func(more []source) {
+	asked = map[string]object.Location{}
+	named := func(more []source, at object.Location) {
 		for _, s := range more {
-			asked[s.name] = true
+			asked[s.name] = at
 		}
 		sources = append(sources, more...)
 	}
 	for _, p := range r.flags.context {
-		named(w.add(p))
+		named(w.add(p), object.Location{})
 	}
 	switch {
 	case c.isolated:
 	case c.Context != nil:
-		for _, glob := range c.Context {
-			named(w.addGlob(c.base, glob))
+		for i, glob := range c.Context {
+			more, matched := w.addGlob(c.base, glob)
+			if at := c.ContextAt[i]; !matched {
+				w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+			}
+			named(more, c.ContextAt[i])
 		}
 	case r.repo != "":
 		r.note("context: %s", w.name(r.repo, false))
@@ -316,15 +368,18 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]bool) {
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]bool, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
+			at, named := asked[f.Name]
 			switch {
-			case p.Kind == object.Unreadable && asked[f.Name]:
-				out = append(out, p)
-			default:
+			case p.Kind != object.Unreadable || !named:
 				note("context: %s: %s", p.Location, p.Message)
+			case at.File != "":
+				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
+			default:
+				out = append(out, p)
 			}
 		}
 	}

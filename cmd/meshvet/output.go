@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-isatty"
 
@@ -82,8 +84,54 @@ func (o *outputs) toStdout() string {
 	return ""
 }
 
+// clash says whether two of the outputs are one file under two names; the same name twice is refused already.
+func (o *outputs) clash(w *walker) error {
+	seen := map[string]output{}
+	for _, out := range o.list {
+		if out.file == "" {
+			continue
+		}
+		at := realPath(w.absolute(out.file))
+		if other, taken := seen[at]; taken {
+			return fmt.Errorf("%s=%s and %s=%s are one file; give one of them another", other.format, other.file, out.format, out.file)
+		}
+		seen[at] = out
+	}
+	return nil
+}
+
+// overwrites returns an error if one of the outputs would replace a file that is read.
+func (o *outputs) overwrites(w *walker, inputs []fs.FileInfo) error {
+	for _, out := range o.list {
+		if out.file == "" {
+			continue
+		}
+		info, err := os.Stat(w.absolute(out.file))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		for _, input := range inputs {
+			if input != nil && os.SameFile(info, input) {
+				return fmt.Errorf("%s=%s would overwrite a file that is read; give the report another name", out.format, out.file)
+			}
+		}
+	}
+	return nil
+}
+
+// realPath is an absolute path without links. Its last part need not exist.
+func realPath(abs string) string {
+	if target, err := filepath.EvalSymlinks(abs); err == nil {
+		return target
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return abs
+}
+
 // write writes a report in every form that was asked for. One that fails does not keep the others from being written.
-func (a *app) write(o *outputs, r *lint.Report, opt report.Options) error {
+func (a *app) write(ctx context.Context, o *outputs, r *lint.Report, opt report.Options) error {
 	var errs []error
 	for _, out := range o.list {
 		opt.Color = a.colored(out.file == "", a.stdout)
@@ -92,14 +140,45 @@ func (a *app) write(o *outputs, r *lint.Report, opt report.Options) error {
 			errs = append(errs, err)
 			continue
 		}
-		if out.file == "" {
-			err = rep.Report(a.stdout, r)
-		} else {
-			err = writeFile(out.file, func(w io.Writer) error { return rep.Report(w, r) })
-		}
-		errs = append(errs, err)
+		errs = append(errs, untilDone(ctx, func() error {
+			if out.file == "" {
+				return rep.Report(&stoppable{ctx, a.stdout}, r)
+			}
+			return writeFile(out.file, func(w io.Writer) error { return rep.Report(&stoppable{ctx, w}, r) })
+		}))
 	}
 	return errors.Join(errs...)
+}
+
+// stoppable is a writer that takes nothing more once ctx is done.
+type stoppable struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (s *stoppable) Write(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.to.Write(p)
+}
+
+// untilDone waits for f, but once ctx is done only as long as it takes to remove a half-written file: writing to a pipe
+// that nobody reads never ends.
+func untilDone(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(200 * time.Millisecond):
+		return ctx.Err()
+	}
 }
 
 // colored says whether to use colours on w: --color decides, then the variables that other programs obey too, then whether w is

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // app is one run of the program.
@@ -40,13 +42,20 @@ func run(ctx context.Context, args []string, p process) int {
 
 // complain prints why a command failed.
 func (a *app) complain(err error) {
-	prefix := "meshvet: "
+	lines := strings.Split(err.Error(), "\n")
 	var config *lint.ConfigError
 	if errors.As(err, &config) {
-		prefix = "" // terminals and editors make links of lines that begin with a place
+		lines = nil
+		for _, p := range config.Problems {
+			if p.Location.Range.Start.IsValid() { // as other problems that have a place, of which terminals and editors make links
+				fmt.Fprintln(a.stderr, clean(fmt.Sprintf("%s: problem: %s", p.Location, p.Message)))
+			} else {
+				lines = append(lines, fmt.Sprintf("%s: %s", p.Location, p.Message))
+			}
+		}
 	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(a.stderr, prefix+clean(line))
+	for _, line := range lines {
+		fmt.Fprintln(a.stderr, "meshvet: "+clean(object.Abridge(line)))
 	}
 	var usage usageError
 	if errors.As(err, &usage) {
@@ -109,10 +118,50 @@ Exit codes: 0 clean, 1 findings, 2 the run itself failed.`,
 	root.AddCommand(a.newLintCommand(), a.newRulesCommand(), a.newExplainCommand(), newVersionCommand(), a.newDocsCommand())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
+	refuseUnknown(root)
 	complete(root, "color", a.color.words)
 	wrapArgs(root)
 	showTwins(root)
 	return root
+}
+
+// refuseUnknown makes a word that completion or help do not know a mistake; cobra shows help instead, with exit code 0.
+func refuseUnknown(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Use = "completion bash|fish|powershell|zsh"
+			cmd.Args = nil
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknownCommand(cmd, args[0])
+				}
+				return cmd.Help()
+			}
+		case "help":
+			cmd.Run = nil
+			cmd.RunE = func(_ *cobra.Command, args []string) error {
+				about := root
+				for _, word := range args {
+					named := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+					if named < 0 {
+						return unknownCommand(about, word)
+					}
+					about = about.Commands()[named]
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		}
+	}
+}
+
+// noArguments is cobra.NoArgs in words of ours.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, but was given %q", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 // unknownCommand words the mistake of naming a command that does not exist.

@@ -23,7 +23,7 @@ func (a *app) newRulesCommand() *cobra.Command {
 		Long: `Rules lists every rule that this meshvet has, with the severity and the kind of fix that it comes with.
 
 The JSON form holds all that is known about each rule; it is also in docs/rules/rules.json of the repository.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := allRules(cmd.Context())
 			if err != nil {

@@ -21,12 +21,14 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 		"description": "Kinds of which the inputs hold every object that exists. Only then do rules conclude something from the absence of one. true means all kinds.",
 		"oneOf":       []any{schema{"type": "boolean"}, stringsOf(schema{"enum": kindsEnum})},
 	}
-	paths := describe(stringsOf(schema{"type": "string"}), "Files, folders or globs that are read as context only, relative to this file. By default the repository is. An empty list means none.")
+	// What the reader refuses beyond this, such as a pattern that leads out of the folder, a regular expression cannot say plainly.
+	glob := schema{"type": "string", "pattern": "^[^/!]"}
+	paths := describe(stringsOf(glob), "Files, folders or globs that are read as context only, relative to this file. By default the repository is. An empty list means none.")
 
 	root := mapping("Configuration of meshvet", schema{
 		"version": schema{"description": "Version of this format.", "const": 1},
 		"rules":   rulesSchema(all),
-		"exclude": describe(stringsOf(schema{"type": "string"}), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
+		"exclude": describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"context": schema{
 			"description": "What is read beside the paths given, so that rules know what they meet.",
 			"oneOf":       []any{paths, mapping("", schema{"paths": paths, "complete": complete})},
@@ -36,7 +38,7 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 			"type":        "array",
 			"items": required(mapping("", schema{
 				"name":  schema{"type": "string", "minLength": 1},
-				"paths": describe(schema{"type": "array", "minItems": 1, "items": schema{"type": "string"}}, "Globs of the files that make it up, relative to this file."),
+				"paths": describe(schema{"type": "array", "minItems": 1, "items": glob}, "Globs of the files that make it up, relative to this file."),
 			}), "name", "paths"),
 		},
 		"istio": istioSchema(),

@@ -17,30 +17,65 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
 // source is one input that will be read.
 type source struct {
-	name string // what reports call it
-	path string // absolute; "" for standard input that is nobody's file
+	name string      // what reports call it
+	path string      // absolute; "" for standard input that is nobody's file
+	info fs.FileInfo // of a file, nil for standard input and what cannot be read
 	in   io.Reader
 	err  error // why there is nothing to read
+	// waits says that opening or reading may take for ever: of a pipe or a device.
+	waits bool
+	named bool // somebody named the file itself
 }
 
-// walker turns the paths of a command line into sources. No path is taken twice.
+// walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
 	cwd     string      // absolute; names are relative to it
 	exclude *pathFilter // of the configuration
 	note    func(format string, args ...any)
 
-	taken    map[string]bool // absolute paths of files
-	walked   map[string]bool // absolute paths of folders
-	excluded int             // files and folders that the configuration excludes
+	taken    map[string]bool      // absolute paths of files
+	files    map[mark][]takenFile // what these paths lead to
+	walked   map[string]bool      // absolute paths of folders
+	excluded int                  // files and folders that the configuration excludes
+	lost     []lint.Skip          // what should have said which files to read, and could not be read itself
+}
+
+// mark is what names of one file have in common, so that few files need to be compared.
+type mark struct{ size, modified int64 }
+
+type takenFile struct {
+	name string
+	info fs.FileInfo
 }
 
 func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
-	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, walked: map[string]bool{}}
+	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
+}
+
+// take says whether a file is yet to be read, and keeps in mind that it is now.
+func (w *walker) take(abs, name string, info fs.FileInfo) bool {
+	if w.taken[abs] {
+		return false
+	}
+	w.taken[abs] = true
+	if info == nil || !info.Mode().IsRegular() {
+		return true
+	}
+	m := mark{info.Size(), info.ModTime().UnixNano()}
+	for _, f := range w.files[m] {
+		if os.SameFile(f.info, info) {
+			w.note("%s: not read, since it is the same file as %s", name, f.name)
+			return false
+		}
+	}
+	w.files[m] = append(w.files[m], takenFile{name, info})
+	return true
 }
 
 // absolute returns the absolute form of a path that is relative to the working directory.
@@ -73,16 +108,18 @@ func (w *walker) add(arg string) []source {
 	if info.IsDir() {
 		return w.addFolder(abs, asked)
 	}
-	if w.taken[abs] {
-		return nil
-	}
-	w.taken[abs] = true
 	if glob := w.exclude.match(abs); glob != "" {
-		w.excluded++
-		w.note("%s: not read, since %q excludes it", name, glob)
+		if !w.taken[abs] {
+			w.taken[abs] = true
+			w.excluded++
+			w.note("%s: not read, since %q excludes it", name, glob)
+		}
 		return nil
 	}
-	return []source{{name: name, path: abs}}
+	if !w.take(abs, name, info) {
+		return nil
+	}
+	return []source{{name: name, path: abs, info: info, waits: !info.Mode().IsRegular(), named: true}}
 }
 
 // addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
@@ -92,13 +129,19 @@ func (w *walker) addStdin(in io.Reader, filename string) []source {
 	}
 	abs := w.absolute(filename)
 	name := w.name(abs, filepath.IsAbs(filename))
-	if w.taken[abs] {
+	if glob := w.exclude.match(abs); glob != "" {
+		if !w.taken[abs] {
+			w.taken[abs] = true
+			w.excluded++
+			w.note("%s: not read, since %q excludes it", name, glob)
+		}
 		return nil
 	}
-	w.taken[abs] = true
-	if glob := w.exclude.match(abs); glob != "" {
-		w.excluded++
-		w.note("%s: not read, since %q excludes it", name, glob)
+	info, err := os.Stat(abs)
+	if err != nil {
+		info = nil // it need not exist yet
+	}
+	if !w.take(abs, name, info) {
 		return nil
 	}
 	return []source{{name: name, path: abs, in: in}}
@@ -110,7 +153,15 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 		w.note("%s: not read, since the configuration excludes it", w.name(dir, asked))
 		return nil
 	}
-	return w.walk(nil, dir, asked, ignoreStackAt(findRepository(dir), dir), nil)
+	return w.walk(nil, dir, asked, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), nil)
+}
+
+// ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
+func (w *walker) ignoreFileLost(file string, err error) {
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	if !slices.Contains(w.lost, s) {
+		w.lost = append(w.lost, s)
+	}
 }
 
 // walk appends the manifests below a folder in the order of their names. keep, if there is one, chooses among them. Links are
@@ -137,38 +188,49 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 				w.excluded++
 				continue
 			}
-			out = w.walk(out, at, asked, ignored.enter(at), keep)
+			out = w.walk(out, at, asked, ignored.enter(at, w.ignoreFileLost), keep)
 		case e.Type().IsRegular() && isManifestName(e.Name()):
-			if w.taken[at] || keep != nil && !keep(at) || ignored.ignores(at, false) {
+			if keep != nil && !keep(at) || w.taken[at] || ignored.ignores(at, false) {
 				continue
 			}
 			if w.exclude.match(at) != "" {
 				w.excluded++
 				continue
 			}
-			w.taken[at] = true
-			out = append(out, source{name: w.name(at, asked), path: at})
+			info, err := e.Info()
+			switch name := w.name(at, asked); {
+			case err != nil: // gone since, or about to be told by whoever opens it
+				out = append(out, source{name: name, path: at})
+			case w.take(at, name, info):
+				out = append(out, source{name: name, path: at, info: info})
+			}
 		}
 	}
 	return out
 }
 
-// addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path.
-func (w *walker) addGlob(base, glob string) []source {
+// addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path. matched is
+// false for one that names nothing, as opposed to what is read already.
+func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
 	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
 	if !strings.ContainsAny(wild, `*?[{\`) {
-		return w.add(filepath.Join(base, filepath.FromSlash(glob)))
+		return w.add(filepath.Join(base, filepath.FromSlash(glob))), true
 	}
 	dir := filepath.Join(base, filepath.FromSlash(fixed))
 	if _, err := os.Stat(dir); err != nil {
-		return nil // as for a pattern without a match
+		return nil, false
 	}
 	filter := newPathFilter(base, []string{glob})
-	return w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir), func(p string) bool { return filter.match(p) != "" })
+	sources = w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
+		in := filter.match(p) != ""
+		matched = matched || in
+		return in
+	})
+	return sources, matched
 }
 
 func isManifestName(name string) bool {
-	switch filepath.Ext(name) {
+	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":
 		return true
 	}
@@ -193,7 +255,10 @@ type pathFilter struct {
 func newPathFilter(base string, globs []string) *pathFilter {
 	f := &pathFilter{base: base}
 	for _, g := range globs {
-		f.globs = append(f.globs, strings.TrimSuffix(strings.TrimPrefix(g, "./"), "/"))
+		if g = path.Clean(g); g == "." {
+			g = "**"
+		}
+		f.globs = append(f.globs, g)
 	}
 	return f
 }
@@ -244,27 +309,34 @@ func (s *source) load(ctx context.Context) (*object.File, error) {
 	if s.err != nil {
 		return unreadable(s.name, s.err), nil
 	}
-	in := interruptible(ctx, s.in)
-	if s.in == nil {
-		f, err := os.Open(s.path)
+	open := func() (io.ReadCloser, error) { return os.Open(s.path) }
+	if s.in != nil {
+		open = func() (io.ReadCloser, error) { return io.NopCloser(s.in), nil }
+	}
+	var in io.ReadCloser
+	if s.in != nil || s.waits {
+		in = interruptible(ctx, open)
+	} else {
+		f, err := open()
 		if err != nil {
 			return unreadable(s.name, plainError(err)), nil
 		}
-		defer f.Close() //nolint:errcheck // it was only read
 		in = f
 	}
+	defer in.Close() //nolint:errcheck // it was only read
 	return object.Load(ctx, s.name, in, object.Limits{})
 }
 
-// interruptible makes reading end when ctx does, whatever the reader waits for.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	if r == nil {
-		return nil
-	}
+// interruptible makes opening and reading end when ctx does, whatever they wait for.
+func interruptible(ctx context.Context, open func() (io.ReadCloser, error)) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
-		_, err := io.Copy(in, r)
-		in.CloseWithError(err)
+		r, err := open()
+		if err == nil {
+			_, err = io.Copy(in, r)
+			err = errors.Join(err, r.Close())
+		}
+		in.CloseWithError(plainError(err))
 	}()
 	context.AfterFunc(ctx, func() {
 		out.CloseWithError(ctx.Err())

@@ -35,7 +35,7 @@ func namesOf(sources []source) []string {
 
 func TestWalk(t *testing.T) {
 	root := writeTree(t, map[string]string{
-		"a.yaml": "", "b.yml": "", "c.json": "", "notes.txt": "", "d.yaml.bak": "",
+		"a.yaml": "", "b.yml": "", "c.json": "", "notes.txt": "", "d.yaml.bak": "", "D.YAML": "", "E.Yml": "",
 		"sub/e.yaml": "", "sub/testdata/f.yaml": "", "sub/deep/g.yaml": "",
 		".git/config.yaml": "", ".github/workflow.yaml": "",
 		".gitignore": "ignored.yaml\n", "ignored.yaml": "", "sub/ignored.yaml": "",
@@ -53,7 +53,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is left when everything above is obeyed: files of the right endings that are files.
-	everything := []string{".github/workflow.yaml", "a.yaml", "b.yml", "c.json", "sub/deep/g.yaml", "sub/e.yaml", "sub/testdata/f.yaml"}
+	everything := []string{".github/workflow.yaml", "D.YAML", "E.Yml", "a.yaml", "b.yml", "c.json", "sub/deep/g.yaml", "sub/e.yaml", "sub/testdata/f.yaml"}
 
 	cases := []struct {
 		name    string
@@ -70,10 +70,10 @@ func TestWalk(t *testing.T) {
 		{"link by name", []string{"link.yaml"}, nil, []string{"link.yaml"}},
 		{"linked folder by name", []string{"linked"}, nil, []string{"linked/h.yaml"}},
 		{"missing", []string{"nowhere.yaml", "a.yaml"}, nil, []string{"nowhere.yaml: no such file or directory", "a.yaml"}},
-		{"excluded folders", []string{"."}, []string{"**/testdata/**", "sub/deep"}, []string{".github/workflow.yaml", "a.yaml", "b.yml", "c.json", "sub/e.yaml"}},
+		{"excluded folders", []string{"."}, []string{"**/testdata/**", "sub/deep"}, []string{".github/workflow.yaml", "D.YAML", "E.Yml", "a.yaml", "b.yml", "c.json", "sub/e.yaml"}},
 		{"excluded folder by name", []string{"sub/testdata"}, []string{"**/testdata/**"}, []string{}},
 		{"excluded file by name", []string{"sub/testdata/f.yaml", "a.yaml"}, []string{"**/testdata/**"}, []string{"a.yaml"}},
-		{"excluded with ./ and /", []string{"."}, []string{"./sub/", ".github"}, []string{"a.yaml", "b.yml", "c.json"}},
+		{"excluded with ./ and /", []string{"."}, []string{"./sub/", ".github"}, []string{"D.YAML", "E.Yml", "a.yaml", "b.yml", "c.json"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,8 +124,12 @@ func TestAddGlob(t *testing.T) {
 		"absent":              {"absent: no such file or directory"},
 		"apps/t*/{o,m}*.yaml": {"apps/two/mesh.yaml", "apps/two/other.yaml"},
 	} {
-		if diff := cmp.Diff(want, namesOf(newWalker(root, nil, t.Logf).addGlob(root, glob))); diff != "" {
+		got, matched := newWalker(root, nil, t.Logf).addGlob(root, glob)
+		if diff := cmp.Diff(want, namesOf(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", glob, diff)
+		}
+		if matched != (len(want) > 0) {
+			t.Errorf("%s: matched is %t", glob, matched)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem
 	if err != nil {
 		de := &documentError{kind: Syntax, at: uint32(only.start), msg: err.Error()}
 		errors.As(err, &de)
-		return d, &Problem{de.kind, "cannot be read: " + de.msg, de.location(f)}
+		return d, &Problem{de.kind, Abridge("cannot be read: " + de.msg), de.location(f)}
 	}
 	d.o.root = root
 	return d, nil

@@ -189,6 +189,9 @@ func FuzzMentions(f *testing.F) {
 		if _, read := groups[kind]; read && !mentionsKind(text) {
 			t.Errorf("%q holds a %s, but would not be parsed", text, kind)
 		}
+		if newObject(nil, root, typed{}) != nil && !worthParsing(text) {
+			t.Errorf("%q holds an object, but would not be parsed", text)
+		}
 		for p := range split(text) {
 			if p.empty && p.start == 0 && p.end == len(text) && root.Exists() && root.Type() != Null {
 				t.Errorf("%q is taken for empty, but holds %s", text, root.Text())

@@ -3,6 +3,7 @@ package object
 // Limits bound what one input may cost. A zero field means its default.
 type Limits struct {
 	FileBytes     int // size of a file; default 32 MiB
+	SearchedBytes int // how far a larger file is searched for a judged kind before it counts as endless; default 1 GiB
 	DocumentBytes int // size of one document of a file; default 3 MiB
 	Depth         int // nesting of mappings and lists; default 100
 	Nodes         int // values of a document with its aliases followed; default 1,000,000
@@ -23,6 +24,7 @@ func (l Limits) WithDefaults() Limits {
 		}
 	}
 	set(&l.FileBytes, 32<<20)
+	set(&l.SearchedBytes, 1<<30)
 	set(&l.DocumentBytes, 3<<20)
 	set(&l.Depth, 100)
 	set(&l.Nodes, 1_000_000)

@@ -125,13 +125,13 @@ func Load(ctx context.Context, name string, r io.Reader, limits Limits) (*File, 
 	if rest, found := strings.CutPrefix(text, bom); found {
 		f.bom, text = true, rest
 	}
-	if isUTF16(text) {
+	if encoding := wideEncoding(text); encoding != "" {
 		if namesJudged(strings.ReplaceAll(text, "\x00", "")) {
-			f.problem(Syntax, Location{File: name}, "is encoded as UTF-16; save it as UTF-8")
+			f.problem(Syntax, Location{File: name}, "is encoded as %s; save it as UTF-8", encoding)
 		}
 		return f, f.interrupted(ctx)
 	}
-	if !mentionsKind(text) {
+	if !worthParsing(text) {
 		return f, f.interrupted(ctx)
 	}
 	f.text = text
@@ -174,18 +174,44 @@ func readAll(r io.Reader, limit int) (string, error) {
 	return b.String(), nil
 }
 
-// isUTF16 recognises UTF-16, with and without byte-order mark, by the first character: manifests begin in ASCII.
-func isUTF16(text string) bool {
-	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
-		len(text) > 1 && (text[0] == 0) != (text[1] == 0)
+// wideEncoding recognises UTF-16 and UTF-32, by the byte-order mark or by where the zeros stand among the first bytes: manifests
+// are mostly ASCII. It returns "" for anything else.
+func wideEncoding(text string) string {
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe\x00\x00"), strings.HasPrefix(text, "\x00\x00\xfe\xff"):
+		return "UTF-32"
+	case strings.HasPrefix(text, "\xff\xfe"), strings.HasPrefix(text, "\xfe\xff"):
+		return "UTF-16"
+	}
+	quads := min(len(text), 256) / 4
+	var zeros [4]int
+	for i := range 4 * quads {
+		if text[i] == 0 {
+			zeros[i%4]++
+		}
+	}
+	var mostly [4]bool
+	for i, n := range zeros {
+		mostly[i] = n > quads/2
+	}
+	switch mostly {
+	case [4]bool{true, true, true, false}, [4]bool{false, true, true, true}:
+		return "UTF-32"
+	case [4]bool{true, false, true, false}, [4]bool{false, true, false, true}:
+		return "UTF-16"
+	}
+	return ""
 }
 
 // loadOversize looks through a file that is too large to keep, so that a data file that merely is YAML stays silent.
 func (f *File) loadOversize(ctx context.Context, head string, r io.Reader, limits Limits) {
-	ours, err := scanReader(ctx, io.MultiReader(strings.NewReader(head), r))
+	all := &io.LimitedReader{R: io.MultiReader(strings.NewReader(head), r), N: int64(limits.SearchedBytes)}
+	ours, err := scanReader(ctx, all)
 	switch {
 	case err != nil:
 		f.problem(Unreadable, Location{File: f.Name}, "cannot be read: %s", err)
+	case !ours && all.N == 0:
+		f.problem(Bounds, Location{File: f.Name}, "does not end within %d MiB; give the manifests alone, or exclude the file", limits.SearchedBytes>>20)
 	case ours:
 		f.problem(Bounds, Location{File: f.Name}, "is larger than %d MiB; split it", limits.FileBytes>>20)
 	}
@@ -193,7 +219,7 @@ func (f *File) loadOversize(ctx context.Context, head string, r io.Reader, limit
 
 func (f *File) problem(kind ProblemKind, at Location, format string, args ...any) {
 	f.Class = Broken
-	f.Problems = append(f.Problems, Problem{Kind: kind, Message: fmt.Sprintf(format, args...), Location: at})
+	f.Problems = append(f.Problems, Problem{Kind: kind, Message: Abridge(fmt.Sprintf(format, args...)), Location: at})
 }
 
 // locationAt is a one-character location at a byte of the text.
@@ -213,6 +239,7 @@ type loader struct {
 	pieces int // documents so far, the empty ones too
 	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
 	unreadTemplate *Notice
+	loose          bool // a document that is no manifest is noted
 }
 
 func (l *loader) load(ctx context.Context) error {
@@ -220,7 +247,7 @@ func (l *loader) load(ctx context.Context) error {
 		if err := l.f.interrupted(ctx); err != nil {
 			return err
 		}
-		if !p.empty && l.run.takes(p) && mentionsKind(l.f.text[p.start:p.end]) {
+		if !p.empty && l.run.takes(p) && worthParsing(l.f.text[p.start:p.end]) {
 			l.run.pieces = append(l.run.pieces, p)
 			continue
 		}
@@ -262,7 +289,7 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 	}
 	f.Documents++
 	text := f.text[p.start:p.end]
-	if !mentionsKind(text) {
+	if !worthParsing(text) {
 		return true
 	}
 	if len(text) > l.limits.DocumentBytes {
@@ -279,7 +306,8 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 		v, err = l.tree.parse(p.start, p.end)
 	}
 	if err == nil {
-		l.addObjects(v, typed{}, 0)
+		l.addObjects(v, typed{})
+		l.looseManifests(v, text)
 		return true
 	}
 	if parts := jsonValues(text, p.start); len(parts) > 1 {
@@ -326,12 +354,12 @@ func (l *loader) unloadable(p piece, e *documentError) {
 		f.problem(e.kind, e.location(f), "%s", e.msg)
 		return
 	}
-	f.Unread = append(f.Unread, Notice{Message: e.msg, Location: e.location(f)})
+	f.Unread = append(f.Unread, Notice{Message: Abridge(e.msg), Location: e.location(f)})
 }
 
 // template notes that a document must be rendered first. One notice per file is enough.
 func (l *loader) template(marker string, at Location, judged bool) {
-	n := Notice{Message: fmt.Sprintf("is a template (%s on line %d): %s", marker, at.Range.Start.Line, renderAdvice(marker)), Location: at}
+	n := Notice{Message: Abridge(fmt.Sprintf("is a template (%s on line %d): %s", marker, at.Range.Start.Line, renderAdvice(marker))), Location: at}
 	switch {
 	case judged && l.f.Template == nil:
 		l.f.Template = &n
@@ -340,13 +368,10 @@ func (l *loader) template(marker string, at Location, judged bool) {
 	}
 }
 
-// typed is what a list says of its items: items of a ServiceEntryList need not repeat it.
-type typed struct{ apiVersion, kind string }
-
 // addObjects takes the objects out of a document: itself, or the items of a list.
-func (l *loader) addObjects(root Value, list typed, depth int) {
+func (l *loader) addObjects(root Value, list typed) {
 	f := l.f
-	if kind := root.Get("kind").Str(); strings.HasSuffix(kind, "List") && depth < 2 {
+	if kind := root.Get("kind").Str(); strings.HasSuffix(kind, "List") {
 		items := root.Get("items")
 		if items.Len() > l.limits.ListItems {
 			n := root.node()
@@ -355,9 +380,21 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 			}))
 			return
 		}
-		list := typed{root.Get("apiVersion").Str(), strings.TrimSuffix(kind, "List")}
-		for _, item := range items.Items() {
-			l.addObjects(item, list, depth+1)
+		list := typed{}
+		if kind != "List" {
+			list = typedBy(root)
+		}
+		// kubectl refuses the whole list for one item that is no mapping; telling one of them is enough.
+		told := !Kind(strings.TrimSuffix(kind, "List")).Judged()
+		for i, item := range items.Items() {
+			if item.Type() != Map && !told {
+				told = true
+				n := root.node()
+				l.unloadable(piece{start: int(n.start), end: int(n.end)}, l.numbered(&documentError{
+					Syntax, item.node().start, fmt.Sprintf("item %d of its %s is no mapping (type %s); write the manifest, or remove it", i+1, kind, item.Type()),
+				}))
+			}
+			l.addObjects(item, list)
 		}
 		return
 	}
@@ -378,6 +415,47 @@ func (l *loader) addObjects(root Value, list typed, depth int) {
 		return
 	}
 	f.Objects = append(f.Objects, o)
+}
+
+// looseManifests notes that a document of ours is none that a tool for Kubernetes reads: a list, of the kind that Ansible and
+// JSON patches consist of, or a text. One notice per file is enough.
+func (l *loader) looseManifests(root Value, text string) {
+	f := l.f
+	var at Value
+	var what string
+	switch root.Type() {
+	case List:
+		at, what = manifestIn(root), "is a list, from which kubectl reads no manifests: the one on line %d was not judged; put it into a document of its own"
+	case String:
+		if namesJudged(text) && strings.Contains(text, "kind") {
+			at, what = root, "is a text (from line %d on), so nothing in it was judged; remove what makes it one, such as a // comment before JSON"
+		}
+	}
+	if !at.Exists() || l.loose {
+		return
+	}
+	l.loose = true
+	where := Location{File: f.Name, Range: f.rangeOf(at), Exact: true}
+	f.Unread = append(f.Unread, Notice{
+		Message:  fmt.Sprintf("document %d "+what, f.Documents, where.Range.Start.Line),
+		Location: where,
+	})
+}
+
+// manifestIn returns the kind of the first object of a judged kind that stands in a list at any depth, an absent value if none
+// does. What has no metadata is a reference to an object.
+func manifestIn(v Value) Value {
+	if apiVersion := v.Get("apiVersion").Str(); apiVersion != "" && v.Get("metadata").Type() == Map {
+		if k, _ := classify(apiVersion, kindOf(v)); k.Judged() {
+			return v.Get("kind")
+		}
+	}
+	for c := v.First(); c.Exists(); c = c.Next() {
+		if found := manifestIn(c); found.Exists() {
+			return found
+		}
+	}
+	return Value{}
 }
 
 // settle decides what the file is. A template is judged only as rendered, so its own documents are dropped even where they

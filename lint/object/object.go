@@ -12,36 +12,39 @@ import (
 type Object struct {
 	Key
 	APIVersion string
-	// Stray says that the manifest's group is a misspelling of Istio's: neither Kubernetes nor Istio know this object.
+	// Stray says that the manifest's group or kind is a misspelling of Istio's: neither Kubernetes nor Istio know this object. Its
+	// Kind is what was meant.
 	Stray bool
 
 	file *File // nil for an object from a cluster
 	root Value
+	// inherited says that kind and apiVersion are those of the list that the object stands in.
+	inherited bool
 
 	typed  sync.Once
 	spec   any
 	decErr error
 }
 
-// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil. Like kubectl, it
-// takes the kind of an item that has none from its list.
+// newObject makes an object of a document or list item that is one of the kinds that are read; otherwise nil.
 func newObject(file *File, root Value, list typed) *Object {
-	kind := root.Get("kind").Str()
+	root, inherited := list.complete(root)
 	apiVersion := root.Get("apiVersion").Str()
-	if kind == "" && list.kind != "" {
-		kind, apiVersion = list.kind, list.apiVersion
+	kind, stray := classify(apiVersion, kindOf(root))
+	if written := root.Get("kind"); written.Type() != String {
+		stray = true
 	}
-	class := classify(apiVersion, kind)
-	if class == "" {
+	if kind == "" || stray && !kind.Judged() {
 		return nil
 	}
 	meta := root.Get("metadata")
 	o := &Object{
-		Key:        Key{Kind: Kind(kind), Namespace: meta.Get("namespace").Str(), Name: meta.Get("name").Str()},
+		Key:        Key{Kind: kind, Namespace: meta.Get("namespace").Str(), Name: meta.Get("name").Str()},
 		APIVersion: apiVersion,
-		Stray:      class == Stray,
+		Stray:      stray,
 		file:       file,
 		root:       root,
+		inherited:  inherited,
 	}
 	if prefix := meta.Get("generateName").Str(); o.Name == "" && prefix != "" {
 		o.Name = prefix + "*"
@@ -115,7 +118,7 @@ func (o *Object) Locate(p Path) Location {
 		v = next
 	}
 	if len(p) == 0 {
-		if kind := o.root.Get("kind"); kind.t != nil {
+		if kind := o.root.Get("kind"); kind.t != nil && !o.inherited {
 			v = kind
 		}
 	}

@@ -75,24 +75,41 @@ func TestClassify(t *testing.T) {
 		{"gateway.networking.k8s.io/v1", "Gateway", ""},
 		{"networking.istio.io/v1", "Gateway", Gateway},
 		{"networking.istio.io/v1", "Pod", ""},
-		{"networking.istio.io/v1", "serviceentry", ""},
+		{"networking.istio.io/v1", "serviceentry", Stray + ServiceEntry},
+		{"networking.istio.io/v1", " ServiceEntry\n", Stray + ServiceEntry},
+		{"networking.istio.io/v1alpha3", "ServiceEntries", Stray + ServiceEntry},
+		{"networking.istio.io/v1alpha3", "Destinationrules", Stray + DestinationRule},
+		{"networking.istio.io/v1", "DestinatonRuel", ""},
+		{"networking.istio.io/v1", "DestiantionRule", Stray + DestinationRule},
+		{"networking.istio.io/v1", "WorkloadGroup", ""},
+		{"networking.istio.io/v1", "ProxyConfig", ""},
+		{"networking.istio.io/v1", "virtualservice", ""},
+		{"networking.istio.io/v1", "ServiceRole", ""},
+		{"networking.istio.io/v1", "ServiceEntryPolicy", ""},
+		{"networking.istio.io/v1", "", ""},
+		{"networking.istio.io", "serviceentry", ""},
+		{"v1", "serviceentry", ""},
 		{"networking.dubbo.apache.org/v1alpha3", "DestinationRule", ""},
 		{"networking.example.com/v1", "ServiceEntry", ""},
-		{"nnetworking.istio.io/v1", "ServiceEntry", Stray},
-		{"netwroking.istio.io/v1", "ServiceEntry", Stray},
-		{"networking.istio.oi/v1", "DestinationRule", Stray},
-		{"Networking.Istio.io/v1", "ServiceEntry", Stray},
-		{"network.istio.io/v1", "ServiceEntry", Stray},
-		{"config.istio.io/v1alpha2", "ServiceEntry", Stray},
-		{"istio.io/v1", "ServiceEntry", Stray},
-		{"networking.istio.io", "ServiceEntry", Stray},
-		{"v1", "ServiceEntry", Stray},
-		{"", "ServiceEntry", Stray},
+		{"nnetworking.istio.io/v1", "ServiceEntry", Stray + ServiceEntry},
+		{"netwroking.istio.io/v1", "ServiceEntry", Stray + ServiceEntry},
+		{"networking.istio.oi/v1", "DestinationRule", Stray + DestinationRule},
+		{"Networking.Istio.io/v1", "ServiceEntry", Stray + ServiceEntry},
+		{"network.istio.io/v1", "ServiceEntry", Stray + ServiceEntry},
+		{"config.istio.io/v1alpha2", "ServiceEntry", Stray + ServiceEntry},
+		{"istio.io/v1", "ServiceEntry", Stray + ServiceEntry},
+		{"networking.istio.io", "ServiceEntry", Stray + ServiceEntry},
+		{"v1", "ServiceEntry", Stray + ServiceEntry},
+		{"", "ServiceEntry", Stray + ServiceEntry},
 		{"nnetworking.istio.io/v1", "Gateway", ""},
 		{"", "VirtualService", ""},
 	}
 	for _, tt := range tests {
-		if got := classify(tt.apiVersion, tt.kind); got != tt.want {
+		got, stray := classify(tt.apiVersion, tt.kind)
+		if got != "" && stray {
+			got = Stray + got
+		}
+		if got != tt.want {
 			t.Errorf("%s %s is %q, want %q", tt.apiVersion, tt.kind, got, tt.want)
 		}
 	}

@@ -30,6 +30,10 @@ func mentionsKind(text string) bool {
 	return mayHideWords(text)
 }
 
+// worthParsing says whether a document may hold an object that is read, or was meant to be one: it names such a kind, or the group
+// of those that are judged. It errs on the side of true.
+func worthParsing(text string) bool { return mentionsKind(text) || strings.Contains(text, IstioGroup) }
+
 // mayHideWords says whether a scalar of the text may have a value whose letters are not in the text: by an escape in double
 // quotes, by a line broken with a backslash, or as binary.
 func mayHideWords(text string) bool {

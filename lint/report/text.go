@@ -9,6 +9,7 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // proseCells is the width to which effects and help are wrapped.
@@ -130,7 +131,7 @@ func whereabouts(f *lint.Finding) string {
 	if len(f.Path) > 0 {
 		where += ", field " + f.Path.String()
 	}
-	return clean(where)
+	return clean(object.Abridge(where))
 }
 
 // help says what to do about a finding: its first fix, or else what the rule says in general.

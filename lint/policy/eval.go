@@ -106,7 +106,7 @@ func (s *set) evaluate(p *lint.Pass) *outcome {
 }
 
 func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
-	q, err := s.compile()
+	q, err := s.queryFor(names)
 	if err != nil {
 		return nil, err
 	}

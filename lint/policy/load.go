@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -24,18 +26,35 @@ const Deadline = 10 * time.Second
 // maxPolicyBytes bounds one Rego file.
 const maxPolicyBytes = 1 << 20
 
-// set is a group of policies that are compiled together and evaluated in one query. Compilation waits until the first object
-// passes a gate, since most runs of a pre-commit hook never need it.
+// set is a group of policies that are evaluated in one query. Policies are compiled when the first object passes a gate of theirs:
+// most runs of a pre-commit hook need none or few of them.
 type set struct {
-	modules map[string]*ast.Module
+	modules map[string]*ast.Module // by file name
+	files   map[string]string      // the file of each rule
 	rules   map[string]*lint.Meta
 	// reads holds the rules that refer to the input, and do not live on what built-ins say of it; libReads says that what is shared
 	// does. The manifest is made a Rego value only for these.
 	reads    map[string]bool
 	libReads bool
 	deadline time.Duration
-	compile  func() (rego.PreparedEvalQuery, error)
+
+	ready    atomic.Pointer[prepared]
+	mu       sync.Mutex // held while preparing
+	attempts int
 }
+
+// prepared is a query with the policies that are compiled into it.
+type prepared struct {
+	names map[string]bool
+	query rego.PreparedEvalQuery
+}
+
+func (p *prepared) covers(names []string) bool {
+	return p != nil && !slices.ContainsFunc(names, func(name string) bool { return !p.names[name] })
+}
+
+// maxAttempts is how often the set of compiled policies grows by what an object needs; then all are compiled.
+const maxAttempts = 3
 
 // Load reads the policies of a file system: each *.rego file at the top is a rule, those below lib/ are shared by them, and
 // *_test.rego are left out. All that is wrong with the files is reported at once.
@@ -68,7 +87,7 @@ func sortedNames[V any](m map[string]V) []string {
 }
 
 func load(fsys fs.FS, tests bool) (*set, error) {
-	s := &set{modules: map[string]*ast.Module{}, rules: map[string]*lint.Meta{}, reads: map[string]bool{}}
+	s := &set{modules: map[string]*ast.Module{}, rules: map[string]*lint.Meta{}, reads: map[string]bool{}, files: map[string]string{}}
 	var faults []error
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -88,7 +107,6 @@ func load(fsys fs.FS, tests bool) (*set, error) {
 	if err = errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
-	s.compile = sync.OnceValues(s.prepare)
 	return s, nil
 }
 
@@ -117,7 +135,11 @@ func (s *set) add(fsys fs.FS, name string) error {
 		return err
 	}
 	meta.Source = "policies/" + name
+	if other := foreignRef(module); other != nil {
+		return fmt.Errorf("%s: %s refers to another policy; what policies share belongs below lib", other[0].Location, other)
+	}
 	s.rules[meta.Name] = &meta
+	s.files[meta.Name] = name
 	s.reads[meta.Name] = readsInput(module)
 	return nil
 }
@@ -128,6 +150,22 @@ func readsInput(m *ast.Module) bool {
 	ast.WalkVars(m, func(v ast.Var) bool {
 		found = found || v.Equal(ast.InputRootDocument.Value)
 		return found
+	})
+	return found
+}
+
+// foreignRef finds a reference to another policy: each is compiled and evaluated by itself.
+func foreignRef(m *ast.Module) ast.Ref {
+	own := m.Package.Path[2]
+	var found ast.Ref
+	ast.WalkRefs(m, func(r ast.Ref) bool {
+		if found != nil || !r.HasPrefix(ast.Ref{ast.DefaultRootDocument, ast.StringTerm("meshvet")}) {
+			return found != nil
+		}
+		if len(r) < 3 || !r[2].Equal(own) && !r[2].Equal(ast.StringTerm("lib")) {
+			found = r
+		}
+		return found != nil
 	})
 	return found
 }
@@ -149,10 +187,13 @@ results[name] := found if {
 }
 `
 
-func (s *set) compiler() (*ast.Compiler, error) {
+// compiler compiles the modules for which keep holds, and what they share.
+func (s *set) compiler(keep func(file string) bool) (*ast.Compiler, error) {
 	modules := map[string]*ast.Module{}
 	for name, m := range s.modules {
-		modules[name] = m
+		if strings.HasPrefix(name, "lib/") || keep(name) {
+			modules[name] = m
+		}
 	}
 	main, err := ast.ParseModuleWithOpts("meshvet_main.rego", mainModule, ast.ParserOptions{RegoVersion: ast.RegoV1})
 	if err != nil {
@@ -166,8 +207,48 @@ func (s *set) compiler() (*ast.Compiler, error) {
 	return c, nil
 }
 
-func (s *set) prepare() (rego.PreparedEvalQuery, error) {
-	c, err := s.compiler()
+// queryFor returns a query that evaluates at least some policies.
+func (s *set) queryFor(names []string) (rego.PreparedEvalQuery, error) {
+	if p := s.ready.Load(); p.covers(names) {
+		return p.query, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have := s.ready.Load()
+	if have.covers(names) {
+		return have.query, nil
+	}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	if have != nil {
+		maps.Copy(wanted, have.names)
+	}
+	if s.attempts++; s.attempts >= maxAttempts {
+		all := map[string]bool{}
+		for name := range s.rules {
+			all[name] = true
+		}
+		if q, err := s.prepare(all); err == nil {
+			s.ready.Store(&prepared{all, q})
+			return q, nil
+		}
+		// One of the others does not compile. That is told when an object needs it.
+	}
+	q, err := s.prepare(wanted)
+	if err == nil {
+		s.ready.Store(&prepared{wanted, q})
+	}
+	return q, err
+}
+
+func (s *set) prepare(names map[string]bool) (rego.PreparedEvalQuery, error) {
+	files := map[string]bool{}
+	for name := range names {
+		files[s.files[name]] = true
+	}
+	c, err := s.compiler(func(file string) bool { return files[file] })
 	if err != nil {
 		return rego.PreparedEvalQuery{}, err
 	}

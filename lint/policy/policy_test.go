@@ -106,11 +106,12 @@ func TestPolicyFindsByRawManifest(t *testing.T) {
 func TestPoliciesDoNotSilenceOneAnother(t *testing.T) {
 	good := strings.Replace(header, "SE901", "SE902", 1)
 	for name, c := range map[string]struct{ body, want string }{
-		"unknown key":   {`findings contains {"path": [], "message": "x", "wrong": 1}`, `unknown key "wrong"`},
-		"wrong type":    {`findings contains {"path": "spec", "message": "x"}`, "is no array"},
-		"bad severity":  {`findings contains {"path": [], "message": "x", "severity": "fatal"}`, `severity "fatal"`},
-		"built-in":      {`findings contains {"path": [], "message": m} if m := mesh.http_uses()`, "mesh.http_uses"},
-		"takes forever": {"findings contains {\"path\": [], \"message\": \"x\"} if {\n\tn := [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]\n\tcount({[a, b, c, d, e, f, g] | some a in n; some b in n; some c in n; some d in n; some e in n; some f in n; some g in n}) > 0\n}", "took too long"},
+		"unknown key":      {`findings contains {"path": [], "message": "x", "wrong": 1}`, `unknown key "wrong"`},
+		"wrong type":       {`findings contains {"path": "spec", "message": "x"}`, "is no array"},
+		"bad severity":     {`findings contains {"path": [], "message": "x", "severity": "fatal"}`, `severity "fatal"`},
+		"built-in":         {`findings contains {"path": [], "message": m} if m := mesh.http_uses()`, "mesh.http_uses"},
+		"no such function": {`findings contains {"path": [], "message": m} if m := undefined(1)`, "undefined function undefined"},
+		"takes forever":    {"findings contains {\"path\": [], \"message\": \"x\"} if {\n\tn := [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]\n\tcount({[a, b, c, d, e, f, g] | some a in n; some b in n; some c in n; some d in n; some e in n; some f in n; some g in n}) > 0\n}", "took too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := judge(t, fstest.MapFS{
@@ -133,6 +134,8 @@ func TestLoadRefuses(t *testing.T) {
 		file *fstest.MapFile
 		want string
 	}{
+		"another policy":    {policyFile(header, "x", "findings contains f if some f in data.meshvet.y.findings\n"), "x.rego:22: data.meshvet.y.findings refers to another policy"},
+		"all policies":      {policyFile(header, "x", "findings contains f if {\n\tsome n, p in data.meshvet\n\tn != \"x\"\n\tsome f in p.findings\n}\n"), "refers to another policy"},
 		"no metadata":       {policyFile("", "x", empty), "x.rego:1: no METADATA annotation"},
 		"package":           {policyFile(header, "y", empty), "belongs in a file y.rego"},
 		"unknown key":       {policyFile(strings.Replace(header, "#   fix:", "#   fixx: 1\n#   fix:", 1), "x", empty), "unknown key custom.fixx"},

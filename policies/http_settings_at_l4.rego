@@ -45,7 +45,8 @@
 #   - {rule: DR222, scope: path}
 #   remedy: |-
 #     Limit such a port with `tcp.maxConnections`, `tcp.connectTimeout` and, at the destination level, `tcp.idleTimeout`; remove
-#     the fields that do nothing. If the host also has HTTP ports, write the HTTP settings into their `portLevelSettings` entries.
+#     the fields that do nothing. If the host also has HTTP ports, the settings may stay for their sake; to make it plain, move them
+#     into `portLevelSettings` entries of these ports, together with all else of the destination level that should hold there.
 #   fix: safe
 #   proof: {kind: inert, text: "removing the field changes at most max_requests, max_retries and HttpProtocolOptions of the cluster, which tcp_proxy does not read; the listener stays the same"}
 #   observe:

@@ -86,8 +86,10 @@ traffic_policy(u) := {"outlierDetection": block[u.family]} if u.pool_from_mesh
 
 traffic_policy(u) := {"connectionPool": {"tcp": {"connectTimeout": "1s"}}, "outlierDetection": block[u.family]} if not u.pool_from_mesh
 
+brings := {true: "outlierDetection", false: "outlierDetection and connectTimeout 1s"}
+
 # A second rule for the host would fight with the one that its namespace has for others.
-creations(u) := [result.create(concat("", ["create a DestinationRule with outlierDetection for ", u.host]), {
+creations(u) := [result.create(concat("", ["create a DestinationRule with ", brings[u.pool_from_mesh], " for ", u.host]), {
 	"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": metadata(u),
 	"spec": {"host": u.host, "trafficPolicy": traffic_policy(u)},
 }) |
@@ -119,10 +121,11 @@ findings contains {
 	"path": array.concat(u.at, ["outlierDetection"]),
 	"message": concat("", [u.hosts, verb[u.several], " no outlier detection on ", u.on, u.clients, measured[u.single]]),
 	"effect": stays(u.cluster),
-	"fixes": [result.set("insert outlierDetection", "unsafe", array.concat(timeouts(u.levels), blocks))],
+	"fixes": [result.set(concat(" ", ["insert", brings[times == []]]), "unsafe", array.concat(times, blocks))],
 	"subject": u.subject,
 } if {
 	some u in mesh.unwatched()
 	not u.on_entry
+	times := timeouts(u.levels)
 	blocks := [{"path": array.concat(l.at, ["outlierDetection"]), "value": block[l.family]} | some l in u.levels]
 }

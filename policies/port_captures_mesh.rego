@@ -35,8 +35,8 @@
 #     - {path: "spec.ports[*].number", values: [80, 8080]}
 #   facts: [opaque-port]
 #   remedy: |-
-#     Write protocol TLS where clients speak TLS: SNI then tells the hosts apart. Otherwise give the entry an address of its own under
-#     `addresses`, or switch on DNS capture and address auto-allocation and say so in .meshvet.yaml.
+#     Write the protocol that names the host, if clients speak one: TLS (by SNI) or HTTP (by the Host header). Otherwise give the entry
+#     an address of its own under `addresses`, or switch on DNS capture and address auto-allocation and say so in .meshvet.yaml.
 #   fix: none
 #   proof: {kind: changes, text: "with an address the filter chain moves from 0.0.0.0_PORT, where it replaces PassthroughCluster, to that address"}
 #   observe:

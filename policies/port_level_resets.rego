@@ -11,7 +11,8 @@
 #   and plaintext.
 #
 #   Values that the reset does not change are not reported, nor are idleTimeout and maxConnectionDuration on TLS and TCP ports:
-#   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`.
+#   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`. Entries inside subsets are not
+#   looked at.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#TrafficPolicy-PortTrafficPolicy
 # custom:

@@ -52,7 +52,13 @@ says := "resolution is NONE" if {
 } else := "resolution is omitted, which means NONE"
 
 # The names that Envoy could look up. Names of the mesh itself are not for a rule about what lies outside it.
-concrete := [h.name | some h in entry.hosts; not h.wildcard; not h.address; not h.in_cluster; contains(h.name, ".")]
+concrete := [h.name | some h in entry.hosts; not h.wildcard; not h.address; not h.in_cluster; looks_like_name(h.name)]
+
+# What is no name, such as a URL or a star in the middle, Istio refuses, and DNS would not help it.
+looks_like_name(text) if {
+	contains(text, ".")
+	regex.match(`^[A-Za-z0-9_.-]+$`, text)
+}
 
 outside := [h.name | some h in entry.hosts; not h.in_cluster]
 

@@ -27,8 +27,8 @@ var _ = register(lint.Rule{
 			"and then every call fails with 503 UH until it comes back.\n\n" +
 			"A host of resolution DNS is not reported, since only the resolver knows how many addresses it has. Neither is a wildcard rule " +
 			"that also takes in a host with several. In a subset only the endpoints with its labels count.",
-		Remedy: "If the name has several addresses, write resolution: DNS or list them as endpoints. Otherwise drop outlierDetection and rely " +
-			"on a short connectTimeout and on retries.",
+		Remedy: "Drop outlierDetection and rely on a short connectTimeout and on retries. Or, if the host is one name with several addresses, " +
+			"write resolution: DNS or list them as endpoints; for a wildcard host neither works.",
 		Proof: lint.Proof{Kind: "envoy", Text: "Istio copies outlier_detection onto ORIGINAL_DST and LOGICAL_DNS clusters; that it can move no traffic there follows from Envoy's cluster types"},
 		Observe: lint.Observe{
 			Stats:      []string{"membership_total", "outlier_detection.ejections_active", "outlier_detection.ejections_overflow"},

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -21,8 +22,8 @@ type Settings struct {
 	// Shared says that the objects are those that several meshes have in common: each of them may have more.
 	Shared bool
 
-	// DNSCapture and AutoAllocate say whether proxies answer DNS and whether istiod gives addresses to ServiceEntries without
-	// any. nil = not known.
+	// DNSCapture and AutoAllocate say whether proxies answer DNS (default: what meshConfig's proxyMetadata says) and whether istiod
+	// gives addresses to ServiceEntries without any. nil = not known.
 	DNSCapture, AutoAllocate *bool
 
 	// GatewayNamespaces are where gateway proxies run; default the root namespace.
@@ -46,6 +47,10 @@ func withDefaults(s Settings) Settings {
 		}
 		if s.DefaultRuleExportTo == nil {
 			s.DefaultRuleExportTo = m.Get("defaultDestinationRuleExportTo").Strings()
+		}
+		if v := m.At("defaultConfig", "proxyMetadata", "ISTIO_META_DNS_CAPTURE"); s.DNSCapture == nil && v.Set() {
+			on := strings.EqualFold(v.Text(), "true")
+			s.DNSCapture = &on
 		}
 	}
 	if s.ClusterDomain == "" {

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,6 +31,31 @@ func TestSettingsDefaults(t *testing.T) {
 	s = New(Settings{MeshConfig: config, RootNamespace: "mine", DefaultServiceExportTo: []string{}}).Settings()
 	if s.RootNamespace != "mine" || len(s.DefaultServiceExportTo) != 0 {
 		t.Errorf("settings are overruled: %+v", s)
+	}
+}
+
+func TestDNSCaptureFromMeshConfig(t *testing.T) {
+	for text, want := range map[string]string{`"true"`: "true", "true": "true", `"false"`: "false", "": "unknown"} {
+		doc := "defaultConfig: {}\n"
+		if text != "" {
+			doc = "defaultConfig: {proxyMetadata: {ISTIO_META_DNS_CAPTURE: " + text + "}}\n"
+		}
+		config, problem := object.ParseDocument("mesh.yaml", []byte(doc), object.Limits{})
+		if problem != nil {
+			t.Fatal(problem.Message)
+		}
+		got := "unknown"
+		if s := New(Settings{MeshConfig: config.Root()}).Settings(); s.DNSCapture != nil {
+			got = strconv.FormatBool(*s.DNSCapture)
+		}
+		if got != want {
+			t.Errorf("ISTIO_META_DNS_CAPTURE %s: capture is %s, want %s", text, got, want)
+		}
+	}
+	no := false
+	config, _ := object.ParseDocument("mesh.yaml", []byte("defaultConfig: {proxyMetadata: {ISTIO_META_DNS_CAPTURE: 'true'}}\n"), object.Limits{})
+	if s := New(Settings{MeshConfig: config.Root(), DNSCapture: &no}).Settings(); *s.DNSCapture {
+		t.Error("what is said outright is overruled")
 	}
 }
 

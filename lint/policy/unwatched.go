@@ -76,8 +76,9 @@ func (u *unwatchedPlace) record(p *lint.Pass) record {
 	var ports []effective.Port
 	single := true
 	levels := []any{}
+	rule := p.Mesh.Rule(p.Object)
 	for _, l := range u.levels {
-		timeoutUnset := true
+		timeoutUnset := rule == nil || !rule.Host.IsWildcard() // a wildcard's timeout would be one for hosts that nobody spoke of
 		for i, port := range l.ports {
 			if _, known := effective.EndpointCount(p.Mesh, port.Host, port.Target, port.Port, object.Value{}); known {
 				single = false // two at the least, else there would be nothing to say

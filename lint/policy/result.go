@@ -260,19 +260,11 @@ func (r *reading) op(v ast.Value) lint.Op {
 }
 
 func (r *reading) setting(v ast.Value) lint.Setting {
-	var out lint.Setting
-	r.fields("a setting", v, func(key string, v ast.Value) bool {
-		switch key {
-		case "path":
-			out.Path = r.path(v)
-		case "value":
-			out.Value = r.plain(v)
-		default:
-			return false
-		}
-		return true
-	})
-	return out
+	op := r.op(v)
+	if op.Kind != "" {
+		r.fail("a setting has an unknown key \"op\"")
+	}
+	return lint.Setting{Path: op.Path, Value: op.Value}
 }
 
 // fixOf makes the fix that reports carry.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/schema"
 )
 
 // Config is what a .meshvet.yaml and the flags that outrank it say.
@@ -235,6 +236,9 @@ func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConf
 		r.read(path, setting, map[string]func(object.Path, object.Value){
 			"severity": func(at object.Path, v object.Value) { rc.Severity = r.severity(at, v) },
 			"options": func(at object.Path, v object.Value) {
+				if v.Type() != object.Map {
+					r.fail(at, "%s is %s; a mapping is wanted", where(at), typeName(v))
+				}
 				rc.Options = map[string]any{}
 				for key, value := range v.Fields() {
 					rc.Options[key] = value.Any()
@@ -345,11 +349,10 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 	r.read(at, v, map[string]func(object.Path, object.Value){
 		"version": func(at object.Path, v object.Value) {
 			s.IstioVersion = v.Text() // 1.31 unquoted is a number to YAML
-			if v.Type() == object.Float && strings.HasSuffix(s.IstioVersion, ".3") {
-				r.fail(at, "quote the version: YAML reads 1.30 as the number 1.3")
-			}
-			if !validVersion(s.IstioVersion) {
-				r.fail(at, "version %q is not of the form 1.31", s.IstioVersion)
+			if _, minor, _ := strings.Cut(s.IstioVersion, "."); v.Type() == object.Float && len(minor) == 1 {
+				r.fail(at, "quote the version: YAML reads 1.%s0 as the number 1.%s", minor, minor)
+			} else if err := schema.CheckVersion(s.IstioVersion); err != nil {
+				r.fail(at, "%s", err)
 			}
 		},
 		"meshConfig": func(at object.Path, v object.Value) {
@@ -367,19 +370,6 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 		"clusterDomain":     func(at object.Path, v object.Value) { s.ClusterDomain = r.string(at, v) },
 		"rootNamespace":     func(at object.Path, v object.Value) { s.RootNamespace = r.string(at, v) },
 	})
-}
-
-func validVersion(s string) bool {
-	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
-	if len(parts) < 2 || len(parts) > 3 {
-		return false
-	}
-	for _, p := range parts {
-		if p == "" || strings.Trim(p, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // selected is what becomes of one rule under a configuration.

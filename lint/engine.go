@@ -428,6 +428,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 		r.Scopes = append(r.Scopes, s.describe())
 	}
 	r.sort()
+	tellApart(r.Findings)
 	return r, nil
 }
 

@@ -171,6 +171,18 @@ func TestNeedsSkipOnceWithAReason(t *testing.T) {
 	}
 }
 
+func TestFindingsThatReadAlikeHaveFingerprintsOfTheirOwn(t *testing.T) {
+	twice := simple("SE101", object.ServiceEntry, func(p *lint.Pass) error {
+		p.Report(object.Path{"spec"}, "the same")
+		p.Report(object.Path{"spec"}, "the same")
+		return nil
+	})
+	r := run(t, nil, []lint.Rule{twice}, load(t, "a.yaml", entry))
+	if len(r.Findings) != 2 || r.Findings[0].Fingerprint() == r.Findings[1].Fingerprint() {
+		t.Errorf("findings %v", r.Findings)
+	}
+}
+
 // What could not be read may hold what a rule would miss.
 func TestUnreadFilesLeaveKindsIncomplete(t *testing.T) {
 	needy := simple("MX301", object.DestinationRule, finds(object.Path{"spec", "host"}, "nothing there"))

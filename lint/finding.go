@@ -112,6 +112,18 @@ func fingerprint(f *Finding, o *object.Object) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
+// tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order.
+func tellApart(findings []Finding) {
+	seen := map[string]int{}
+	for i := range findings {
+		f := &findings[i]
+		if seen[f.fingerprint]++; seen[f.fingerprint] > 1 {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", f.fingerprint, seen[f.fingerprint]))
+			f.fingerprint = hex.EncodeToString(sum[:12])
+		}
+	}
+}
+
 // itemKeys are the fields by which items of the lists in our kinds are told apart.
 var itemKeys = [...]object.Path{{"number"}, {"port", "number"}, {"name"}, {"address"}, {"from"}}
 

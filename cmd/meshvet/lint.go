@@ -245,10 +245,11 @@ func (w *walker) startFolder(first, stdinName string) string {
 // a pre-commit hook is handed every YAML file of a commit, and most of them hold nothing of ours.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	var sources []source
+	if slices.Contains(r.args, "-") { // first, since it may stand for a file that another path takes in
+		sources = r.walker.addStdin(r.stdin, r.flags.stdinName)
+	}
 	for _, arg := range r.args {
-		if arg == "-" {
-			sources = append(sources, r.walker.addStdin(r.stdin, r.flags.stdinName)...)
-		} else {
+		if arg != "-" {
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}

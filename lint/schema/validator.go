@@ -141,6 +141,12 @@ func (r release) before(o release) bool {
 	return r.major < o.major || r.major == o.major && r.minor < o.minor
 }
 
+// CheckVersion says what is wrong with a version of Istio that New is given; nil if nothing is.
+func CheckVersion(version string) error {
+	_, err := parseRelease(version)
+	return err
+}
+
 // parseRelease reads 1.31, 1.31.2, v1.31.2-rc.0; the patch level does not matter, fields come with minor versions.
 func parseRelease(s string) (release, error) {
 	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)

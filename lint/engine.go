@@ -427,6 +427,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 		r.merge(part)
 		r.Scopes = append(r.Scopes, s.describe())
 	}
+	r.Skipped = append(r.Skipped, leftOut(scopes)...)
 	r.sort()
 	return r, nil
 }
@@ -520,4 +521,4 @@ func (e *ConfigError) Error() string {
 var _ error = (*ConfigError)(nil)
 
 // errNoScope is returned when a configured scope has no name.
-var errNoScope = errors.New("a scope in the configuration has no name or no paths")
+var errNoScope = errors.New("a scope in the configuration has no name")

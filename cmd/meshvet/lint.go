@@ -299,6 +299,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 		sources = append(sources, more...)
+		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
 	}
 	if len(c.Scopes) > 0 {
 		c.anchorScopes(sources)

@@ -120,7 +120,11 @@ type observeJSON struct {
 func writeRulesJSON(w io.Writer, all []lint.Rule) error {
 	list := make([]ruleJSON, 0, len(all))
 	for i := range all {
-		list = append(list, describeRule(&all[i].Meta))
+		d := describeRule(&all[i].Meta)
+		d.Supersedes = slices.DeleteFunc(d.Supersedes, func(s relationJSON) bool {
+			return !slices.ContainsFunc(all, func(r lint.Rule) bool { return r.ID == s.Rule }) // it is yet to come
+		})
+		list = append(list, d)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -155,6 +155,14 @@ func TestCommandPages(t *testing.T) {
 	}
 }
 
+// The help of lint names the categories, without loading the policies to know them.
+func TestLintNamesCategories(t *testing.T) {
+	a := &app{}
+	if want := "by category: " + strings.Join(categoriesOf(everyRule(t)), ", ") + ". "; !strings.Contains(a.newLintCommand().Long, want) {
+		t.Errorf("the help lacks %q", want)
+	}
+}
+
 func TestExampleHidesWants(t *testing.T) {
 	text := "a: 1 # want SE101 \"x\" SE102 \"y\"\nb: 2\n  # want SE103 \"z\"\nc: \"# want\"\n# wanted\n"
 	if got, want := wantComment.ReplaceAllString(text, ""), "a: 1\nb: 2\nc: \"# want\"\n# wanted\n"; got != want {
@@ -166,7 +174,7 @@ func TestExampleHidesWants(t *testing.T) {
 func TestPageOfOneRule(t *testing.T) {
 	all := []lint.Rule{
 		{Meta: lint.Meta{
-			ID: "SE101", Name: "first", Presets: []string{"strict"},
+			ID: "SE101", Name: "first", Presets: []string{"strict"}, Fix: lint.Unsafe,
 			Supersedes: []lint.Supersede{{Rule: "SE102", Scope: lint.ScopePath}, {Rule: "SE199", Scope: lint.ScopePath}},
 			Observe:    lint.Observe{Stats: []string{"upstream_cx_total", "listener.ADDRESS_PORT.downstream_cx_total", "pilot_xds"}},
 		}},
@@ -175,12 +183,12 @@ func TestPageOfOneRule(t *testing.T) {
 	for i, want := range []struct{ has, lacks []string }{
 		{
 			[]string{
-				"off by default", "findings of SE102 `second` at the same field", "proxyStatsMatcher", "- Metrics of istiod: `pilot_xds`\n",
+				"off by default", "findings of SE102 `second` at the same field", "Fix: unsafe, which means", "proxyStatsMatcher", "- Metrics of istiod: `pilot_xds`\n",
 				"- Statistics: `cluster.NAME.upstream_cx_total`, `listener.ADDRESS_PORT.downstream_cx_total`\n",
 			},
 			[]string{"SE199", "presets"},
 		},
-		{[]string{"Left out where SE101 `first` finds something", "Metrics of istiod: `pilot_xds_pushes`"}, []string{"off by default", "proxyStatsMatcher", "Statistics", "presets"}},
+		{[]string{"Left out where SE101 `first` finds something", "Metrics of istiod: `pilot_xds_pushes`"}, []string{"off by default", "proxyStatsMatcher", "Statistics", "presets", "Fix:"}},
 	} {
 		var b bytes.Buffer
 		if err := newPage(&all[i], all, nil).write(&b); err != nil {

@@ -24,6 +24,7 @@ type page struct {
 	*lint.Meta
 	Badges            []string
 	Example           *example
+	FixMeaning        string
 	Configuration     string
 	Options           []optionJSON
 	Needs             []string
@@ -86,10 +87,18 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {
 	for _, f := range m.Observe.Flags {
 		p.Flags = append(p.Flags, "`"+f+"`")
 	}
+	p.FixMeaning = fixMeaning[m.Fix]
 	p.Observed = len(p.Stats) > 0 || len(p.Istiod) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
 	p.Configuration = configurationOf(m, d.Options)
 	p.Relations = relationsOf(m, all, ex != nil)
 	return p
+}
+
+// fixMeaning says what becomes of a manifest by the best fix that a rule offers.
+var fixMeaning = map[lint.Safety]string{
+	lint.Safe:   "Fix: safe, which means that it changes nothing but what your own values name, or what Envoy ignores anyway. Where that is not to be had, a finding calls its fix unsafe or a suggestion.",
+	lint.Unsafe: "Fix: unsafe, which means that it brings in a number or a choice that you did not state.",
+	lint.Show:   "Fix: show, which means that it is a suggestion, to be read and not to be applied as it is.",
 }
 
 // fullStat writes the name of one of Envoy's statistics out; rules name those of the cluster by their end.
@@ -138,10 +147,11 @@ func configurationOf(m *lint.Meta, options []optionJSON) string {
 // relationsOf says which rules give way to which. Pages link to each other; a terminal has nothing to link to.
 func relationsOf(m *lint.Meta, all []lint.Rule, link bool) []string {
 	name := func(r *lint.Meta) string {
+		id := r.ID
 		if link {
-			return fmt.Sprintf("[%s](%s.md) `%s`", r.ID, r.ID, r.Name)
+			id = fmt.Sprintf("[%s](%s.md)", id, id)
 		}
-		return fmt.Sprintf("%s `%s`", r.ID, r.Name)
+		return id + " `" + r.Name + "`"
 	}
 	where := map[lint.SupersedeScope]string{
 		lint.ScopePath:   "at the same field",

@@ -28,10 +28,8 @@ SUITES     ?=
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
 CASES       ?= ../shared/check/cases
-# Every rule that the binary has is checked; `make cases` fails when one is missing here.
-CASE_RULES  ?= SE101 SE103 SE104 SE107 SE109 SE111 \
-	DR201 DR202 DR203 DR204 DR205 DR207 DR208 DR211 DR231 DR232 DR234 DR235 \
-	MX301 MX302 MX306 MV901 MV902 MV903 MV906 MV908
+# The rules whose answers `make cases` compares; empty means all that the binary has.
+CASE_RULES  ?=
 
 .PHONY: help
 help: ## Print this list
@@ -95,11 +93,8 @@ corpus: build ## Lint the corpus repository by repository and print counts (CORP
 .PHONY: cases
 cases: build ## Compare the answers on small inputs with the known ones
 	@if [ ! -e '$(CASES)' ]; then echo "no cases at $(CASES): nothing compared (set CASES)"; exit 0; fi; \
-	known=' $(strip $(CASE_RULES)) '; missing=; \
-	rules=$$(bin/meshvet rules --format json | grep -oE '"id": *"[^"]+"' | cut -d '"' -f 4); \
-	for id in $$rules; do [[ $$known == *" $$id "* ]] || missing+=" $$id"; done; \
-	if [ -n "$$missing" ]; then echo "not in CASE_RULES:$$missing"; exit 1; fi; \
-	'$(CASES)' bin/meshvet $(CASE_RULES)
+	rules='$(CASE_RULES)'; \
+	'$(CASES)' bin/meshvet $${rules:-$$(bin/meshvet rules | awk 'NR > 1 { print $$1 }')}
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME

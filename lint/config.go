@@ -327,8 +327,8 @@ func (r *configReader) scopes(at object.Path, v object.Value) []ScopeConfig {
 	var out []ScopeConfig
 	first := map[string]int{}
 	for i, item := range v.Items() {
-		var s ScopeConfig
 		path := at.Child(i)
+		s := ScopeConfig{At: r.doc.Locate(path)}
 		r.read(path, item, map[string]func(object.Path, object.Value){
 			"name":  func(at object.Path, v object.Value) { s.Name = r.string(at, v) },
 			"paths": func(at object.Path, v object.Value) { s.Paths = r.globs(at, v, true) },

@@ -427,6 +427,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 		r.merge(part)
 		r.Scopes = append(r.Scopes, s.describe())
 	}
+	r.Skipped = append(r.Skipped, leftOut(scopes)...)
 	r.sort()
 	tellApart(r.Findings)
 	return r, nil
@@ -521,4 +522,4 @@ func (e *ConfigError) Error() string {
 var _ error = (*ConfigError)(nil)
 
 // errNoScope is returned when a configured scope has no name.
-var errNoScope = errors.New("a scope in the configuration has no name or no paths")
+var errNoScope = errors.New("a scope in the configuration has no name")

@@ -146,7 +146,7 @@ type Proof struct {
 
 // Observe says how a person sees the fault at run time.
 type Observe struct {
-	Stats      []string // Envoy statistics, as suffixes of cluster.NAME;
+	Stats      []string // Envoy statistics: of a cluster, what comes after cluster.NAME., others in full; metrics of istiod (pilot_…)
 	Flags      []string // response flags of the access log
 	ConfigDump string   // what to look for in istioctl proxy-config or /config_dump
 }

@@ -17,6 +17,7 @@ type scope struct {
 	own      []*object.File
 	shared   []*object.File
 	isShared bool // own are the files that the scopes below have in common
+	found    bool // by content, not by the configuration
 }
 
 func (s *scope) describe() Scope {
@@ -30,37 +31,53 @@ func (s *scope) describe() Scope {
 	return out
 }
 
+func (s *scope) holdsObjects() bool {
+	return slices.ContainsFunc(s.own, func(f *object.File) bool { return len(f.Objects) > 0 })
+}
+
 // ScopeConfig names a mesh and the files that make it up.
 type ScopeConfig struct {
 	Name  string
-	Paths []string // globs, ** included
+	Paths []string        // globs, ** included; none match no file
+	At    object.Location // where it is written
 }
 
-// cutScopes decides which files see one another. Configured scopes come first: a file belongs to the first that matches, and
-// the rest is cut by content. There, a folder is one mesh until two of its files define the same object; then each folder
-// below the nearest common one is a mesh of its own, and files above are shared by all of them.
+// cutScopes decides which files see one another. Configured scopes come first: a file is judged in the first that matches it, and
+// others that match it see it too, as overlays see their base. What matches none is cut by content, and the configured scopes do
+// not see it. There, a folder is one mesh until two of the folders in it, or one of them and the folder itself, define the same
+// object; then each folder below the nearest common one is a mesh of its own, and files above are shared by all of them.
 func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope, error) {
 	var out []*scope
-	rest := files
+	owned := map[*object.File]bool{}
 	for _, c := range config {
-		if c.Name == "" || len(c.Paths) == 0 {
+		if c.Name == "" {
 			return nil, errNoScope
 		}
 		s := &scope{name: c.Name}
-		rest = slices.DeleteFunc(slices.Clone(rest), func(f *object.File) bool {
-			in := slices.ContainsFunc(c.Paths, func(glob string) bool { return matchPath(glob, f.Name) })
-			if in {
+		in := newFileSet(c.Paths)
+		for _, f := range files {
+			switch {
+			case !in.holds(f.Name):
+			case owned[f]:
+				s.shared = append(s.shared, f)
+			default:
+				owned[f] = true
 				s.own = append(s.own, f)
 			}
-			return in
-		})
+		}
 		out = append(out, s)
 	}
 	root := newFolder("")
-	for _, f := range rest {
-		root.add(f, strings.Split(absolute(dir, f.Name), "/"))
+	for _, f := range files {
+		if !owned[f] {
+			root.add(f, strings.Split(absolute(dir, f.Name), "/"))
+		}
 	}
 	for _, s := range root.cut(nil) {
+		if (len(out) > 0 || s.isShared) && !s.holdsObjects() {
+			continue // such as the configuration file, which is nobody's mesh
+		}
+		s.found = true
 		s.name = relative(dir, s.name)
 		if strings.HasPrefix(s.name, "../") && slices.ContainsFunc(s.own, func(f *object.File) bool { return path.IsAbs(f.Name) }) {
 			s.name = path.Join("/", dir, s.name)
@@ -68,6 +85,33 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// leftOut tells, once, of files that the scopes of the configuration forgot: they are judged, but the objects in them are in view
+// of none of these scopes.
+func leftOut(scopes []*scope) []Skip {
+	var names []string
+	configured := false
+	for _, s := range scopes {
+		configured = configured || !s.found
+		for _, f := range s.own {
+			if s.found && len(f.Objects) > 0 {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	if !configured || len(names) == 0 {
+		return nil
+	}
+	what := "is in no scope of the configuration, so none of them sees it"
+	switch n := len(names) - 1; n {
+	case 0:
+	case 1:
+		what = "is in no scope of the configuration, and neither is 1 other file, so none of them sees these"
+	default:
+		what = fmt.Sprintf("is in no scope of the configuration, and neither are %d other files, so none of them sees these", n)
+	}
+	return []Skip{{File: slices.Min(names), Reason: what}}
 }
 
 // absolute names a file from the root, so that how folders nest does not depend on where the run was started.
@@ -149,14 +193,36 @@ func expansions(glob string) int {
 	return open[0].here
 }
 
-// matchPath says whether a file matches a glob of the configuration; a pattern for a folder takes in what is below it.
-func matchPath(glob, name string) bool {
-	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
-	if ok, err := doublestar.Match(glob, name); err == nil && ok {
-		return true
+// fileSet is the files that globs match; a glob for a folder takes in what is below it. Those without wildcards, which may be as
+// many as there are files, are looked up.
+type fileSet struct {
+	names map[string]bool
+	globs []string
+}
+
+func newFileSet(globs []string) fileSet {
+	s := fileSet{names: map[string]bool{}}
+	for _, g := range globs {
+		g = strings.TrimSuffix(strings.TrimPrefix(g, "./"), "/")
+		if strings.ContainsAny(g, `*?[{\`) {
+			s.globs = append(s.globs, g, g+"/**")
+		} else {
+			s.names[g] = true
+		}
 	}
-	ok, err := doublestar.Match(glob+"/**", name)
-	return err == nil && ok
+	return s
+}
+
+func (s fileSet) holds(name string) bool {
+	for at := name; at != "." && at != "/"; at = path.Dir(at) {
+		if s.names[at] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.globs, func(glob string) bool {
+		ok, err := doublestar.Match(glob, name)
+		return err == nil && ok
+	})
 }
 
 // folder is a node of the tree of files.

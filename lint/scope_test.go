@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,24 @@ func TestScopes(t *testing.T) {
 			[]*object.File{named("a/x.yaml", "x"), named("b/y.yaml", "y"), named("c/z.yaml", "z")},
 			[]lint.ScopeConfig{{Name: "first", Paths: []string{"a"}}, {Name: "second", Paths: []string{"b/**"}}},
 			map[string][]string{"first": {"a/x.yaml"}, "second": {"b/y.yaml"}, "c": {"c/z.yaml"}},
+		},
+		{
+			"nothing is left for a scope of the rest",
+			[]*object.File{named("a/x.yaml", "x"), named("b/y.yaml", "y")},
+			[]lint.ScopeConfig{{Name: "all", Paths: []string{"**"}}},
+			map[string][]string{"all": {"a/x.yaml", "b/y.yaml"}},
+		},
+		{
+			"a file of several configured scopes is in each",
+			[]*object.File{named("base/x.yaml", "x"), named("prod/y.yaml", "y"), named("staging/y.yaml", "y")},
+			[]lint.ScopeConfig{{Name: "prod", Paths: []string{"base", "prod/"}}, {Name: "staging", Paths: []string{"./base/x.yaml", "sta*"}}},
+			map[string][]string{"prod": {"base/x.yaml", "prod/y.yaml"}, "staging": {"base/x.yaml", "staging/y.yaml"}},
+		},
+		{
+			"a scope without paths is empty, and a name is no prefix",
+			[]*object.File{named("ab/x.yaml", "x")},
+			[]lint.ScopeConfig{{Name: "none"}, {Name: "near", Paths: []string{"a", "ab/x"}}},
+			map[string][]string{"none": nil, "near": nil, "ab": {"ab/x.yaml"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,5 +160,62 @@ func TestSharedFilesAreNotAWholeMesh(t *testing.T) {
 	// One mesh alone has no name.
 	if r = run(t, config, []lint.Rule{absent}, files[0], files[1]); len(r.Findings) != 1 || r.Findings[0].Message != "in scope " {
 		t.Errorf("findings %+v", r.Findings)
+	}
+}
+
+// A file of several configured scopes is judged in the first and seen from the others.
+func TestScopesShareFiles(t *testing.T) {
+	seen := simple("MX306", object.ServiceEntry, func(p *lint.Pass) error {
+		p.Report(nil, fmt.Sprintf("%d in %s", p.Mesh.Count(object.ServiceEntry), p.Mesh.Settings().Scope))
+		return nil
+	})
+	named := func(file, name string) *object.File {
+		return load(t, file, strings.Replace(entry, "name: api", "name: "+name, 1))
+	}
+	config := &lint.Config{Scopes: []lint.ScopeConfig{{Name: "prod", Paths: []string{"base", "prod"}}, {Name: "staging", Paths: []string{"base", "staging"}}}}
+	r := run(t, config, []lint.Rule{seen}, named("base/x.yaml", "x"), named("prod/y.yaml", "y"), named("staging/y.yaml", "y"), named("staging/z.yaml", "z"))
+	var got []string
+	for i := range r.Findings {
+		got = append(got, r.Findings[i].Location.File+": "+r.Findings[i].Message)
+	}
+	want := []string{"base/x.yaml: 2 in prod", "prod/y.yaml: 2 in prod", "staging/y.yaml: 3 in staging", "staging/z.yaml: 3 in staging"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r.Stats.Judged != 4 || len(r.Skipped) != 0 {
+		t.Errorf("judged %d, skipped %+v", r.Stats.Judged, r.Skipped)
+	}
+}
+
+// Files that the configured scopes leave out are told once, those without objects not at all.
+func TestFilesOutsideScopesAreTold(t *testing.T) {
+	config := &lint.Config{Scopes: []lint.ScopeConfig{{Name: "prod", Paths: []string{"prod"}}}}
+	named := func(file string) *object.File {
+		return load(t, file, strings.Replace(entry, "name: api", "name: "+strings.Trim(file, "/."), 1))
+	}
+	nothing := load(t, "a/nothing.yaml", "a: 1\n")
+	for _, c := range []struct {
+		files []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"b.yaml"}, "b.yaml: is in no scope of the configuration, so none of them sees it"},
+		{[]string{"c.yaml", "b.yaml"}, "b.yaml: is in no scope of the configuration, and neither is 1 other file, so none of them sees these"},
+		{[]string{"c.yaml", "b.yaml", "d.yaml"}, "b.yaml: is in no scope of the configuration, and neither are 2 other files, so none of them sees these"},
+	} {
+		files := []*object.File{named("prod/x.yaml"), nothing}
+		for _, f := range c.files {
+			files = append(files, named(f))
+		}
+		got := ""
+		for _, s := range run(t, config, nil, files...).Skipped {
+			got += s.File + ": " + s.Reason
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.files, got, c.want)
+		}
+		if skipped := run(t, nil, nil, files...).Skipped; len(skipped) > 0 {
+			t.Errorf("%v without scopes: %+v", c.files, skipped)
+		}
 	}
 }

@@ -5,11 +5,11 @@
 #
 #   On such a port Envoy does not read the traffic: it looks at the SNI of the client's handshake and passes the bytes on. TLS that
 #   the DestinationRule starts is a second handshake around the first, and unless the rule gives `sni` and either side
-#   `subjectAltNames` the outer one has no SNI and checks no name, since Envoy's auto_sni and auto_san_validation only work where it reads requests. The
-#   server answers the inner handshake as if it were a request; clients report "wrong version number".
+#   `subjectAltNames` the outer one has no SNI and checks no name, since Envoy's auto_sni and auto_san_validation only work where
+#   it reads requests. The server answers the inner handshake as if it were a request; clients report "wrong version number".
 #
 #   An `http` route of a VirtualService or HTTPRoute that sends the host's plain HTTP requests to the port is the older way to
-#   write TLS origination. On that path there is one TLS only, so the finding is then no more than a note.
+#   write TLS origination. On that path there is one TLS only, so the finding is then no more than a note, at level info.
 # related_resources:
 # - https://istio.io/latest/docs/tasks/traffic-management/egress/egress-tls-origination/
 # - https://istio.io/latest/docs/ops/common-problems/network-issues/#double-tls

@@ -8,9 +8,12 @@
 #   builds a single filter chain on 0.0.0.0 for the port, and it takes all traffic of that port that nothing else matches, *of every
 #   namespace that sees the ServiceEntry*: calls to other https hosts on 443 end at this one and fail on the certificate's name.
 #   Where some service speaks HTTP on the port there is an HTTP chain as well, which does not know this host, so its own requests
-#   go past it. A port without a protocol has such a chain of its own, in which the Host header tells HTTP apart: only what is not
-#   HTTP is captured, which on port 80 is a warning. With resolution NONE the bytes still reach the address that was dialled, but they are counted as this host's,
-#   escape the policy of their own, and the port is open under outboundTrafficPolicy REGISTRY_ONLY.
+#   go past it. On ports 80 and 443 that is an error, on others a warning.
+#
+#   A port without a protocol has an HTTP chain of its own, in which the Host header tells HTTP apart: only what is not HTTP is
+#   captured, so that on port 80 it is a warning. So it is with resolution NONE: the bytes still reach the address that was dialled,
+#   but they are counted as this host's, escape the policy of their own, and the port is open under outboundTrafficPolicy
+#   REGISTRY_ONLY.
 #
 #   A range is told by its addresses, but its chain comes before the HTTP chain of the port, so HTTP to it is no longer HTTP to Envoy.
 #

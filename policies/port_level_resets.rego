@@ -8,7 +8,7 @@
 #   of the destination level are all dropped for the port, whichever of them the entry sets; `proxyProtocol` and `retryBudget` go
 #   too, and an entry cannot even restate those. What falls away is filled from the mesh's defaultTrafficPolicy where there is one,
 #   else with Istio's defaults: 4294967295 for every circuit breaker, 10s for connectTimeout, no outlier detection, LEAST_REQUEST,
-#   and plaintext.
+#   and plaintext. A loss of TLS, proxyProtocol or retryBudget is an error, other losses are warnings.
 #
 #   Values that the reset does not change are not reported, nor are idleTimeout and maxConnectionDuration on TLS and TCP ports:
 #   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`. Entries inside subsets are not

@@ -27,7 +27,7 @@
 #   fix: unsafe
 #   proof: {kind: changes, text: "with TLS the filter chain matches SNI, with HTTP or TCP only one of the two chains is left; the cluster loses use_downstream_protocol_config"}
 #   observe:
-#     stats: [downstream_cx_total]
+#     stats: [listener.ADDRESS_PORT.downstream_cx_total]
 #     configDump: "istioctl proxy-config listener POD --port PORT -o json shows an http_inspector and a TCP chain without server_names"
 package meshvet.port_without_protocol
 

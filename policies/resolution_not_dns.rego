@@ -2,7 +2,8 @@
 # title: Envoy forwards to whatever address the client resolved
 # description: |-
 #   A ServiceEntry for a concrete DNS name outside the mesh that omits `resolution` or sets it to NONE. An omitted resolution is
-#   NONE. Endpoints beside NONE, which Istio refuses, are an error of the same cause.
+#   NONE. Endpoints beside NONE, which Istio refuses, are an error of the same cause; beside a wildcard host, for whose sake NONE may
+#   be there, it is a note at level info.
 #
 #   With NONE Istio compiles a cluster of type ORIGINAL_DST without any address: Envoy sends the bytes on to the IP address that
 #   the client dialled. It looks nothing up, so there is no list of addresses to balance over or to eject from, and the host name

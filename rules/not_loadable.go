@@ -20,13 +20,16 @@ var _ = register(lint.Rule{
 		Why: "Nothing can be said of such a document, so the run fails with exit code 2 even if nothing else is wrong; the other documents of the " +
 			"file are judged all the same. Kubernetes' reader refuses most of these too, but of a key that is set twice kubectl keeps the last " +
 			"value without a word.",
-		Remedy:         "Correct the syntax at the place that the message names. A file with template syntax is no fault: render it first.",
+		Remedy:         "Correct what the message names. A file with template syntax is no fault: render it first.",
 		Proof:          lint.Proof{Kind: "input", Text: "the YAML reader that kubectl uses refuses the document, or a limit of meshvet's is exceeded"},
 		Unsuppressible: true,
 		References:     []string{"https://yaml.org/spec/1.2.2/"},
 	},
 	CheckFile: func(p *lint.FilePass) error {
 		for _, problem := range p.File.Problems {
+			if problem.Kind == object.Unreadable {
+				continue // of a file that is not there, no document is at fault
+			}
 			effect := "none of this document was judged, so the run fails with exit code 2"
 			if !problem.Location.Range.Start.IsValid() {
 				effect = "none of this file was judged, so the run fails with exit code 2"

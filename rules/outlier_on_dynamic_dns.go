@@ -35,7 +35,7 @@ var _ = register(lint.Rule{
 		Fix:   lint.Safe,
 		Proof: lint.Proof{Kind: "panics", Text: "compiling the host panics with the block and yields a dynamic_forward_proxy cluster without it"},
 		Observe: lint.Observe{
-			Stats:      []string{"pilot_xds_push_errors", "pilot_xds_pushes"},
+			Stats:      []string{"pilot_xds", "pilot_xds_pushes"},
 			ConfigDump: "istioctl proxy-status shows proxies as STALE or missing; the log of istiod has a stack trace through applyOutlierDetection",
 		},
 		References: []string{

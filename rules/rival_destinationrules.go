@@ -23,7 +23,7 @@ var _ = register(lint.Rule{
 		Kinds:    []object.Kind{object.DestinationRule},
 		Summary: "Two DestinationRules of one namespace with the same host and without a workloadSelector, or with equal ones, of which " +
 			"something is lost: both have a trafficPolicy and these differ, or both define a subset of the same name differently, or their " +
-			"exportTo lists keep Istio from merging them.",
+			"exportTo lists keep Istio from merging them. Where the outcome is the same on every cluster it is a warning.",
 		Why: "Istio does not merge the two field by field. It keeps the destination-level trafficPolicy of one of them whole, and of each " +
 			"subset the first definition. Which one is first is decided by creation time, which a repository does not show: applying the same " +
 			"files to a new cluster may turn the outcome round.\n\n" +

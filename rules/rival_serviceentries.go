@@ -23,7 +23,8 @@ var _ = register(lint.Rule{
 		Supersedes:  []lint.Supersede{{Rule: "SE111", Scope: lint.ScopePort}},
 		Summary: "ServiceEntries that one client sees and that share a host but differ in something that Istio takes from one of them only: within " +
 			"a namespace resolution, protocol, labels and the like, from two namespaces anything; or that have different hosts and ports which need " +
-			"the same listener, because nothing in their bytes tells the hosts apart.",
+			"the same listener, because nothing in their bytes tells the hosts apart. How grave it is hangs on " +
+			"what differs: from info, where nothing is lost, to error, where ports, endpoints or hosts are.",
 		Why: "Within a namespace Istio puts the ports of two entries for a host together if their resolution, labels, workloadSelector and exportTo " +
 			"are equal. Otherwise it compiles clusters for the ports of the first one only: a port that only the other has gets a listener but no " +
 			"cluster, so calls to it end in 503 NC. Ports that both have get one cluster with the resolution of the first and, as far as that takes " +

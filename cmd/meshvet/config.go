@@ -114,6 +114,23 @@ func isNullDevice(path string) bool {
 	return err == nil && os.SameFile(null, info)
 }
 
+// emptyScopes notes the configured scopes that no manifest is in, whatever this run reads. It is asked before they are anchored.
+func (s *settings) emptyScopes(w *walker, sources []source) []lint.Skip {
+	var out []lint.Skip
+	for _, c := range s.Scopes {
+		filter := newPathFilter(s.base, c.Paths)
+		read := slices.ContainsFunc(sources, func(src source) bool { return src.path != "" && filter.match(src.path) != "" })
+		if read || slices.ContainsFunc(c.Paths, func(glob string) bool { return w.anyMatch(s.base, glob) }) {
+			continue
+		}
+		out = append(out, lint.Skip{
+			File:   c.At.File,
+			Reason: fmt.Sprintf("the paths of scope %q (line %d) match no file", c.Name, c.At.Range.Start.Line),
+		})
+	}
+	return out
+}
+
 // anchorScopes turns the globs of configured scopes, which are relative to the configuration's folder, into the names that
 // files have in reports, which are relative to the working directory.
 func (s *settings) anchorScopes(sources []source) {
@@ -125,9 +142,6 @@ func (s *settings) anchorScopes(sources []source) {
 			if src.path != "" && filter.match(src.path) != "" {
 				scopes[i].Paths = append(scopes[i].Paths, escapeGlob(src.name))
 			}
-		}
-		if scopes[i].Paths == nil {
-			scopes[i].Paths = filter.globs // matches nothing here; the engine wants a scope to have paths
 		}
 	}
 	s.Scopes = scopes

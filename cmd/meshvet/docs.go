@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,35 @@ func (a *app) newDocsCommand() *cobra.Command {
 	return cmd
 }
 
+// rulesIntroduction takes the categories.
+const rulesIntroduction = `# Rules
+
+What a rule flags, why, and how to see it at run time. ` + "`meshvet explain RULE`" + ` prints the same; [rules.json](rules.json)
+is the list for programs.
+
+- **Severity**: error if Istio or Envoy refuses the configuration, breaks, or drops security; warning if the configuration silently
+  does something else than it says; info for a recommendation. A finding may weigh more or less than its rule.
+- **Proof** is how the claim of the rule is shown to be true of what Istio compiles; the page says what was compared.
+- **Fix** is the best that a finding of the rule may offer. A *safe* one changes nothing but what your own values name, or what Envoy
+  ignores anyway; an *unsafe* one brings in a number or a choice that you did not state; one to *show* is a suggestion, to be read
+  and not to be applied as it is. Nothing applies fixes yet: findings show them, and ` + "`--format json`" + ` has them in full.
+
+A rule is switched off, or on, by its ID, its name or its category: ` + "`%s`" + `.
+
+`
+
+// categoriesOf lists the categories of rules.
+func categoriesOf(all []lint.Rule) []string {
+	var out []string
+	for i := range all {
+		if c := string(all[i].Category); !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // writeRulePages writes a page for each rule, the index, and the list for programs.
 func writeRulePages(ctx context.Context, dir, root string, all []lint.Rule) error {
 	var fresh []string
@@ -80,8 +110,7 @@ func writeRulePages(ctx context.Context, dir, root string, all []lint.Rule) erro
 		}
 	}
 	err := add("README.md", marked(func(w io.Writer) error {
-		fmt.Fprintf(w, "# Rules\n\n%s\n\n", `What a rule flags, why, and how to see it at run time. `+"`meshvet explain RULE`"+` prints the same; [rules.json](rules.json)
-is the list for programs. Proof says how the claim of the rule is shown to be true of what Istio compiles.`)
+		fmt.Fprintf(w, rulesIntroduction, strings.Join(categoriesOf(all), "`, `"))
 		return writeRulesMarkdown(w, all, "")
 	}))
 	if err != nil {

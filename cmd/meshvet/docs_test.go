@@ -155,10 +155,62 @@ func TestCommandPages(t *testing.T) {
 	}
 }
 
+// The help of lint names the categories, without loading the policies to know them.
+func TestLintNamesCategories(t *testing.T) {
+	a := &app{}
+	if want := "by category: " + strings.Join(categoriesOf(everyRule(t)), ", ") + ". "; !strings.Contains(a.newLintCommand().Long, want) {
+		t.Errorf("the help lacks %q", want)
+	}
+}
+
 func TestExampleHidesWants(t *testing.T) {
 	text := "a: 1 # want SE101 \"x\" SE102 \"y\"\nb: 2\n  # want SE103 \"z\"\nc: \"# want\"\n# wanted\n"
 	if got, want := wantComment.ReplaceAllString(text, ""), "a: 1\nb: 2\nc: \"# want\"\n# wanted\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A page names only rules that exist, and statistics by their whole names.
+func TestPageOfOneRule(t *testing.T) {
+	all := []lint.Rule{
+		{Meta: lint.Meta{
+			ID: "SE101", Name: "first", Presets: []string{"strict"}, Fix: lint.Unsafe,
+			Supersedes: []lint.Supersede{{Rule: "SE102", Scope: lint.ScopePath}, {Rule: "SE199", Scope: lint.ScopePath}},
+			Observe:    lint.Observe{Stats: []string{"upstream_cx_total", "listener.ADDRESS_PORT.downstream_cx_total", "pilot_xds"}},
+		}},
+		{Meta: lint.Meta{ID: "SE102", Name: "second", Presets: []string{"recommended", "strict"}, Observe: lint.Observe{Stats: []string{"pilot_xds_pushes"}}}},
+	}
+	for i, want := range []struct{ has, lacks []string }{
+		{
+			[]string{
+				"off by default", "findings of SE102 `second` at the same field", "Fix: unsafe, which means", "proxyStatsMatcher", "- Metrics of istiod: `pilot_xds`\n",
+				"- Statistics: `cluster.NAME.upstream_cx_total`, `listener.ADDRESS_PORT.downstream_cx_total`\n",
+			},
+			[]string{"SE199", "presets"},
+		},
+		{[]string{"Left out where SE101 `first` finds something", "Metrics of istiod: `pilot_xds_pushes`"}, []string{"off by default", "proxyStatsMatcher", "Statistics", "presets", "Fix:"}},
+	} {
+		var b bytes.Buffer
+		if err := newPage(&all[i], all, nil).write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range want.has {
+			if !strings.Contains(b.String(), text) {
+				t.Errorf("the page of %s lacks %q:\n%s", all[i].ID, text, b.String())
+			}
+		}
+		for _, text := range want.lacks {
+			if strings.Contains(b.String(), text) {
+				t.Errorf("the page of %s holds %q:\n%s", all[i].ID, text, b.String())
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := writeRulesJSON(&b, all); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "SE199") || !strings.Contains(text, `"rule": "SE102"`) {
+		t.Errorf("the list for programs:\n%s", text)
 	}
 }
 

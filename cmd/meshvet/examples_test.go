@@ -91,3 +91,61 @@ func TestReadmeShowsRealOutput(t *testing.T) {
 		}
 	}
 }
+
+var readmeConfiguration = regexp.MustCompile("(?s)### Configuration\n.*?```yaml\n(.*?)```")
+
+// The configuration that the README shows does what its comments say: both meshes see the base, and neither the other.
+func TestReadmeConfiguration(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := readmeConfiguration.FindSubmatch(readme)
+	if m == nil {
+		t.Fatal("README.md shows no configuration")
+	}
+	dir := t.TempDir()
+	entry := func(name string) string {
+		return "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: " + name + ", namespace: shop}\nspec:\n  hosts: [" + name + ".example.com]\n" +
+			"  location: MESH_EXTERNAL\n  resolution: STATIC\n  ports:\n  - {number: 443, name: tls, protocol: TLS}\n  endpoints:\n  - address: 192.0.2.10\n"
+	}
+	rule := func(host string) string {
+		return "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: " + host + ", namespace: shop}\nspec:\n  host: " + host + ".example.com\n"
+	}
+	for name, text := range map[string]string{
+		".git/HEAD":                  "",
+		".meshvet.yaml":              string(m[1]),
+		"base/entry.yaml":            entry("both"),
+		"clusters/prod/all.yaml":     entry("own") + rule("own") + rule("both"),
+		"clusters/staging/rule.yaml": strings.TrimPrefix(rule("both")+rule("own"), "---\n"),
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lint := func(path string) (stdout, stderr string) {
+		var out, errs bytes.Buffer
+		run(context.Background(), []string{"lint", "--format", "compact", "--severity", "warning", "--verbose", path}, process{
+			stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" },
+			getwd:  func() (string, error) { return dir, nil },
+		})
+		return out.String(), errs.String()
+	}
+	// staging has no ServiceEntry for one host, which only prod defines; for the other, the base does.
+	for _, path := range []string{".", "clusters/staging"} {
+		out, errs := lint(path)
+		if !strings.HasPrefix(out, "clusters/staging/rule.yaml") || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"own.example.com" [MX301 `) {
+			t.Errorf("lint %s: findings\n%s", path, out)
+		}
+		for _, want := range []string{"mesh scope prod: 2 files\n", "mesh scope staging: 2 files\n"} {
+			if !strings.Contains(errs, want) || strings.Contains(errs, "notice") || strings.Count(errs, "mesh scope") != 2 {
+				t.Errorf("lint %s: it says\n%s", path, errs)
+			}
+		}
+	}
+}

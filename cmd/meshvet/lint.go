@@ -60,6 +60,10 @@ ServiceEntry or DestinationRule, the rest of the repository is read as context: 
 Rules that conclude something from the absence of an object run only for kinds that --complete, or context.complete in the
 configuration, says are all there.
 
+Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. A single
+finding cannot be silenced yet: there is no comment and no annotation for it. What there is: --disable for a run, a severity or off
+for a rule and exclude: for files in the configuration, and --fail-on for what fails a run.
+
 The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
 to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
@@ -300,6 +304,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 		sources = append(sources, more...)
+		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
 	}
 	if len(c.Scopes) > 0 {
 		c.anchorScopes(sources)

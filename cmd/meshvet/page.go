@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -23,11 +24,13 @@ type page struct {
 	*lint.Meta
 	Badges            []string
 	Example           *example
+	FixMeaning        string
 	Configuration     string
 	Options           []optionJSON
 	Needs             []string
 	Observed          bool
-	Stats, Flags      []string
+	Stats, Flags      []string // of Envoy
+	Istiod            []string // metrics
 	ConfigDump        string
 	Proof             string
 	Relations         []string
@@ -68,25 +71,37 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {
 	if m.View == lint.ViewFiles {
 		p.Badges = append(p.Badges, "files only")
 	}
-	if len(m.Presets) > 0 {
-		p.Badges = append(p.Badges, "presets: "+strings.Join(m.Presets, ", "))
+	if len(m.Presets) > 0 && !slices.Contains(m.Presets, "recommended") {
+		p.Badges = append(p.Badges, "off by default")
 	}
 	if m.Since != "" {
 		p.Badges = append(p.Badges, "since Istio "+m.Since)
 	}
 	for _, s := range m.Observe.Stats {
-		p.Stats = append(p.Stats, "`"+fullStat(s)+"`")
+		if strings.HasPrefix(s, "pilot_") {
+			p.Istiod = append(p.Istiod, "`"+s+"`")
+		} else {
+			p.Stats = append(p.Stats, "`"+fullStat(s)+"`")
+		}
 	}
 	for _, f := range m.Observe.Flags {
 		p.Flags = append(p.Flags, "`"+f+"`")
 	}
-	p.Observed = len(p.Stats) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
+	p.FixMeaning = fixMeaning[m.Fix]
+	p.Observed = len(p.Stats) > 0 || len(p.Istiod) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
 	p.Configuration = configurationOf(m, d.Options)
 	p.Relations = relationsOf(m, all, ex != nil)
 	return p
 }
 
-// fullStat writes the name of a statistic out; rules name those of the cluster by their end.
+// fixMeaning says what becomes of a manifest by the best fix that a rule offers.
+var fixMeaning = map[lint.Safety]string{
+	lint.Safe:   "Fix: safe, which means that it changes nothing but what your own values name, or what Envoy ignores anyway. Where that is not to be had, a finding calls its fix unsafe or a suggestion.",
+	lint.Unsafe: "Fix: unsafe, which means that it brings in a number or a choice that you did not state.",
+	lint.Show:   "Fix: show, which means that it is a suggestion, to be read and not to be applied as it is.",
+}
+
+// fullStat writes the name of one of Envoy's statistics out; rules name those of the cluster by their end.
 func fullStat(s string) string {
 	for _, family := range []string{"cluster.", "listener.", "http.", "tcp.", "server."} {
 		if strings.HasPrefix(s, family) {
@@ -131,18 +146,12 @@ func configurationOf(m *lint.Meta, options []optionJSON) string {
 
 // relationsOf says which rules give way to which. Pages link to each other; a terminal has nothing to link to.
 func relationsOf(m *lint.Meta, all []lint.Rule, link bool) []string {
-	name := func(id string) string {
-		for i := range all {
-			if all[i].ID != id {
-				continue
-			}
-			name := "`" + all[i].Name + "`"
-			if link {
-				return fmt.Sprintf("[%s](%s.md) %s", id, id, name)
-			}
-			return id + " " + name
+	name := func(r *lint.Meta) string {
+		id := r.ID
+		if link {
+			id = fmt.Sprintf("[%s](%s.md)", id, id)
 		}
-		return id // of a rule that is yet to come
+		return id + " `" + r.Name + "`"
 	}
 	where := map[lint.SupersedeScope]string{
 		lint.ScopePath:   "at the same field",
@@ -152,12 +161,14 @@ func relationsOf(m *lint.Meta, all []lint.Rule, link bool) []string {
 	}
 	var out []string
 	for _, s := range m.Supersedes {
-		out = append(out, fmt.Sprintf("Where it finds something, findings of %s %s are left out.", name(s.Rule), where[s.Scope]))
+		if i := slices.IndexFunc(all, func(r lint.Rule) bool { return r.ID == s.Rule }); i >= 0 { // else it is yet to come
+			out = append(out, fmt.Sprintf("Where it finds something, findings of %s %s are left out.", name(&all[i].Meta), where[s.Scope]))
+		}
 	}
 	for i := range all {
 		for _, s := range all[i].Supersedes {
 			if s.Rule == m.ID {
-				out = append(out, fmt.Sprintf("Left out where %s finds something %s.", name(all[i].ID), where[s.Scope]))
+				out = append(out, fmt.Sprintf("Left out where %s finds something %s.", name(&all[i].Meta), where[s.Scope]))
 			}
 		}
 	}

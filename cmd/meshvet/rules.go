@@ -20,7 +20,9 @@ func (a *app) newRulesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "List the rules",
-		Long: `Rules lists every rule that this meshvet has, with the severity and the kind of fix that it comes with.
+		Long: `Rules lists every rule that this meshvet has, with the severity and the kind of fix that it comes with: safe (changes nothing
+but what your own values name, or what Envoy ignores anyway), unsafe (brings in a number or a choice that you did not state) or show
+(a suggestion, to be read and not to be applied as it is). Nothing applies fixes yet.
 
 The JSON form holds all that is known about each rule; it is also in docs/rules/rules.json of the repository.`,
 		Args: noArguments,
@@ -120,7 +122,11 @@ type observeJSON struct {
 func writeRulesJSON(w io.Writer, all []lint.Rule) error {
 	list := make([]ruleJSON, 0, len(all))
 	for i := range all {
-		list = append(list, describeRule(&all[i].Meta))
+		d := describeRule(&all[i].Meta)
+		d.Supersedes = slices.DeleteFunc(d.Supersedes, func(s relationJSON) bool {
+			return !slices.ContainsFunc(all, func(r lint.Rule) bool { return r.ID == s.Rule }) // it is yet to come
+		})
+		list = append(list, d)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

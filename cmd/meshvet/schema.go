@@ -34,7 +34,7 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 			"oneOf":       []any{paths, mapping("", schema{"paths": paths, "complete": complete})},
 		},
 		"scopes": schema{
-			"description": "Meshes of the repository. Rules see the objects of one only. By default a folder is one mesh until two of its files define the same object.",
+			"description": "Meshes of the repository. Rules see the objects of one only. A file that matches several is judged in the first, and seen from the others too; files that match none are judged apart. By default a folder is one mesh until two of the folders in it define the same object; then each is one, and sees the files above it.",
 			"type":        "array",
 			"items": required(mapping("", schema{
 				"name":  schema{"type": "string", "minLength": 1},

@@ -229,6 +229,26 @@ func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
 	return sources, matched
 }
 
+// anyMatch says whether a pattern matches any manifest, read or not.
+func (w *walker) anyMatch(base, glob string) bool {
+	fixed, wild := doublestar.SplitPattern(path.Clean(glob))
+	dir := filepath.Join(base, filepath.FromSlash(fixed))
+	if at := filepath.Join(dir, filepath.FromSlash(wild)); isFolder(at) { // a folder stands for what is below it
+		dir = at
+	}
+	if !isFolder(dir) {
+		return false
+	}
+	found, excluded := false, w.excluded
+	defer func() { w.excluded = excluded }() // these were counted when they were not read
+	filter := newPathFilter(base, []string{glob})
+	w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
+		found = found || filter.match(p) != ""
+		return false
+	})
+	return found
+}
+
 func isManifestName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":

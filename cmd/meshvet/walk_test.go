@@ -221,7 +221,7 @@ func TestAnchorScopes(t *testing.T) {
 	root := writeTree(t, map[string]string{"clusters/prod/a.yaml": entry, "clusters/stage/a.yaml": entry, "clusters/[odd]/a.yaml": entry})
 	cwd := filepath.Join(root, "clusters", "prod")
 	w := newWalker(cwd, nil, t.Logf)
-	s, problems := lintConfig(t, "scopes:\n- {name: prod, paths: [clusters/prod]}\n- {name: odd, paths: ['clusters/\\[odd]/**']}\n- {name: none, paths: [nowhere/*]}\n")
+	s, problems := lintConfig(t, "scopes:\n- {name: prod, paths: [clusters/prod]}\n- {name: odd, paths: ['clusters/\\[odd]/**']}\n- {name: none, paths: [a.yaml]}\n")
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -231,7 +231,7 @@ func TestAnchorScopes(t *testing.T) {
 	for _, sc := range s.Scopes {
 		got[sc.Name] = sc.Paths
 	}
-	want := map[string][]string{"prod": {"a.yaml"}, "odd": {`../\[odd]/a.yaml`}, "none": {"nowhere/*"}}
+	want := map[string][]string{"prod": {"a.yaml"}, "odd": {`../\[odd]/a.yaml`}, "none": nil}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -18,6 +18,9 @@ func writeGitHub(w *bufio.Writer, v *view) error {
 		if f.Effect != "" {
 			message += "\neffect: " + clean(f.Effect)
 		}
+		if briefHelp(f) != "" {
+			message += "\nhelp: " + clean(help(f))
+		}
 		if inCluster(f.Location) {
 			message = clean(f.Object.String()) + ": " + message
 		}

@@ -101,23 +101,31 @@ func TestWorkflowCommands(t *testing.T) {
 		want string
 	}{
 		{"one line", lint.Finding{Severity: lint.Error, Message: "bad", Location: at(3, 5, 3, 9)},
-			"::error file=a.yaml,line=3,endLine=3,col=5,endColumn=8,title=SE101 resolution-not-dns::bad\n"},
+			"::error file=a.yaml,line=3,endLine=3,col=5,endColumn=8,title=XX900 bare::bad\n"},
 		{"several lines", lint.Finding{Severity: lint.Warning, Message: "bad", Location: at(3, 5, 7, 2)},
-			"::warning file=a.yaml,line=3,endLine=7,title=SE101 resolution-not-dns::bad\n"},
+			"::warning file=a.yaml,line=3,endLine=7,title=XX900 bare::bad\n"},
 		{"no width", lint.Finding{Severity: lint.Info, Message: "bad", Location: at(3, 5, 3, 5)},
-			"::notice file=a.yaml,line=3,endLine=3,col=5,endColumn=5,title=SE101 resolution-not-dns::bad\n"},
+			"::notice file=a.yaml,line=3,endLine=3,col=5,endColumn=5,title=XX900 bare::bad\n"},
 		{"no position", lint.Finding{Severity: lint.Error, Message: "bad", Location: object.Location{File: "a.yaml"}},
-			"::error file=a.yaml,title=SE101 resolution-not-dns::bad\n"},
+			"::error file=a.yaml,title=XX900 bare::bad\n"},
 		{"cluster", lint.Finding{Severity: lint.Error, Message: "bad", Object: object.Key{Kind: "ServiceEntry", Namespace: "ns", Name: "n"},
 			Location: object.Location{File: "cluster:ns/n"}},
-			"::error title=SE101 resolution-not-dns::ServiceEntry ns/n: bad\n"},
+			"::error title=XX900 bare::ServiceEntry ns/n: bad\n"},
 		{"effect", lint.Finding{Severity: lint.Error, Message: "100% bad", Effect: "two\nlines", Location: object.Location{File: "a"}},
-			"::error file=a,title=SE101 resolution-not-dns::100%25 bad%0Aeffect: two lines\n"},
+			"::error file=a,title=XX900 bare::100%25 bad%0Aeffect: two lines\n"},
 		{"hostile", lint.Finding{Severity: lint.Error, Message: "a\r\n::error::b\x1b[0m%0A", Location: object.Location{File: "x,line=1:2\n::stop-commands::y%.yaml"}},
-			"::error file=x%2Cline=1%3A2 %3A%3Astop-commands%3A%3Ay%25.yaml,title=SE101 resolution-not-dns::a  ::error::b�[0m%250A\n"},
+			"::error file=x%2Cline=1%3A2 %3A%3Astop-commands%3A%3Ay%25.yaml,title=XX900 bare::a  ::error::b�[0m%250A\n"},
+		{"remedy", lint.Finding{Rule: notDNS, Severity: lint.Error, Message: "bad", Effect: "it fails", Location: object.Location{File: "a"}},
+			"::error file=a,title=SE101 resolution-not-dns::bad%0Aeffect: it fails%0Ahelp: Write resolution: DNS. More: meshvet explain SE101\n"},
+		{"hostile fix", lint.Finding{Severity: lint.Error, Message: "bad", Location: object.Location{File: "a"}, Fixes: []lint.Fix{{
+			Title: "write 5%\r\n::error::b", Ops: []lint.Op{{Kind: lint.Add, Path: object.Path{"x"}, Value: "\n::error::\x1b<c>%0A##[d]"}},
+		}}},
+			"::error file=a,title=XX900 bare::bad%0Ahelp: write 5%25  ::error::b: x: \"\\n::error::\\u001b<c>%250A#\ufffd[d]\" (suggestion; see meshvet explain XX900)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.f.Rule = notDNS
+			if c.f.Rule == nil {
+				c.f.Rule = &lint.Meta{ID: "XX900", Name: "bare"}
+			}
 			if got := string(write(t, "github", Options{}, &lint.Report{Findings: []lint.Finding{c.f}})); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
@@ -175,6 +183,9 @@ func TestSARIFMessage(t *testing.T) {
 		want string
 	}{
 		{"plain", lint.Finding{Message: "m", Effect: "it fails"}, "m. Effect: it fails."},
+		{"remedy", lint.Finding{Rule: notDNS, Message: "m", Effect: "it fails", Related: related("set here")},
+			"m. Effect: it fails. Help: Write resolution: DNS. See [set here](1)."},
+		{"fix", lint.Finding{Rule: notDNS, Message: "m", Fixes: []lint.Fix{{Title: "write {0} [a](b)"}, {Title: "or this"}}}, "m. Help: write {{0}} [a] (b)."},
 		{"links", lint.Finding{Message: "m", Related: related("set here", "read here")}, "m. See [set here](1), [read here](2)."},
 		{"empty link", lint.Finding{Message: "m", Related: related(" ")}, "m. See [place 1](1)."},
 		{"placeholders", lint.Finding{Message: "pool {} and {0}"}, "pool {{}} and {{0}}."},
@@ -183,6 +194,9 @@ func TestSARIFMessage(t *testing.T) {
 			`spec.ports[0]. See [ports\[0\] \\ {{x}}\](9)](1).`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.f.Rule == nil {
+				c.f.Rule = &lint.Meta{ID: "XX900", Name: "bare"}
+			}
 			if got := *messageOf(&c.f, c.f.Related).Text; got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -230,7 +244,8 @@ func FuzzText(f *testing.F) {
 			Related: []lint.Related{{Message: message, Location: loc}, {Message: effect, Location: object.Location{File: name}}},
 		}
 		fixed := fnd
-		fixed.Fixes = []lint.Fix{{Title: message + effect, Safety: lint.Safe}}
+		op := lint.Op{Kind: lint.Add, Path: object.Path{"spec", path}, Value: map[string]any{comment: []any{effect, line}}}
+		fixed.Fixes = []lint.Fix{{Title: message + effect, Safety: lint.Safe, Ops: []lint.Op{op}}}
 		r := &lint.Report{
 			Findings: []lint.Finding{fnd, fixed},
 			Problems: append(file.Problems, object.Problem{Kind: object.Syntax, Message: message, Location: loc}),

@@ -209,6 +209,14 @@ func TestFingerprints(t *testing.T) {
 func TestHelp(t *testing.T) {
 	fix := func(s lint.Safety) lint.Fix { return lint.Fix{Title: "do it", Safety: s} }
 	bare := &lint.Meta{ID: "XX900"}
+	writes := func(title string, ops ...lint.Op) lint.Finding {
+		return lint.Finding{Rule: bare, Fixes: []lint.Fix{{Title: title, Safety: lint.Safe, Ops: ops}}}
+	}
+	add := func(path string, value any) lint.Op {
+		return lint.Op{Kind: lint.Add, Path: object.ParsePath(path), Value: value}
+	}
+	const more = " (safe fix; see meshvet explain XX900)"
+	type m = map[string]any
 	for _, c := range []struct {
 		name string
 		f    lint.Finding
@@ -221,6 +229,28 @@ func TestHelp(t *testing.T) {
 		{"remedy", lint.Finding{Rule: notDNS}, "Write resolution: DNS. More: meshvet explain SE101"},
 		{"remedy that is a sentence", lint.Finding{Rule: resets}, "Repeat in the entry what shall hold on the port. More: meshvet explain DR202"},
 		{"nothing", lint.Finding{Rule: bare}, "see meshvet explain XX900"},
+		{"setting", writes("do it", add("spec.host", "a.example.com")), "do it: host: a.example.com" + more},
+		{"setting in the title", writes("set host to a.example.com", add("spec.host", "a.example.com")), "set host to a.example.com" + more},
+		{"value in the title, at the place", lint.Finding{Rule: bare, Path: object.ParsePath("spec.host"), Fixes: []lint.Fix{
+			{Title: "write a.example.com", Safety: lint.Safe, Ops: []lint.Op{add("spec.host", "a.example.com")}},
+		}}, "write a.example.com" + more},
+		{"emptied", writes("drop its fields", add("spec.tls", m{})), "drop its fields" + more},
+		{"field at the end of the title", writes("write it as spec.addresses", add("spec.addresses", []any{"a"})), "write it as spec.addresses: [a]" + more},
+		{"value in the title", writes("write DNS", add("spec.resolution", "DNS")), "write DNS: resolution: DNS" + more},
+		{"name at the end of the title", writes("insert tls", add("spec.tls", m{"sni": "a", "mode": "SIMPLE"})), "insert tls: {mode: SIMPLE, sni: a}" + more},
+		{"name within a word", writes("drop subtls", add("spec.tls", m{"mode": "SIMPLE"})), "drop subtls: tls: {mode: SIMPLE}" + more},
+		{"several settings", writes("do it", add("spec.a", m{"b": m{"c": 1}, "d": []any{"1s", true}}), lint.Op{Kind: lint.Remove, Path: object.Path{"z"}}, add("spec.ports[1]", nil)),
+			"do it: a: {b: {c: 1}, d: [1s, true]}; ports[1]: null" + more},
+		{"words that YAML reads otherwise", writes("do it", add("a", []any{"yes", "1", "1.5s", "*.example.com", "a: b", "<x>"})),
+			`do it: a: ["yes", "1", 1.5s, "*.example.com", "a: b", "<x>"]` + more},
+		{"nothing and null", writes("do it", add("a", []any{"", "NULL", "~", "no"})), `do it: a: ["", "NULL", "~", "no"]` + more},
+		{"many settings", writes("do it", add("spec.a", m{"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": m{"8": 8}, "7": []any{7, 9, 10}})),
+			"do it (safe fix of 9 values, which --format json lists; see meshvet explain XX900)"},
+		{"a long setting", writes("do it", add("spec.a", strings.Repeat("a", 240))),
+			"do it (safe fix of 1 value, which --format json lists; see meshvet explain XX900)"},
+		{"creation", lint.Finding{Rule: bare, Fixes: []lint.Fix{{Title: "create it", Safety: lint.Safe, Create: &lint.Create{}}}},
+			"create it (safe fix; --format json has the manifest; see meshvet explain XX900)"},
+		{"removal", writes("drop it", lint.Op{Kind: lint.Remove, Path: object.Path{"spec", "a"}}), "drop it" + more},
 	} {
 		if got := help(&c.f); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

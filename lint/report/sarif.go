@@ -209,6 +209,9 @@ func messageOf(f *lint.Finding, related []lint.Related) *sarif.Message {
 	if f.Effect != "" {
 		text += " Effect: " + messageText(sentence(f.Effect))
 	}
+	if help := briefHelp(f); help != "" {
+		text += " Help: " + messageText(sentence(help))
+	}
 	for i, x := range related {
 		lead := ", "
 		if i == 0 {

@@ -162,7 +162,7 @@ func TestSARIFLimit(t *testing.T) {
 	for _, res := range log.Runs[0].Results {
 		got = append(got, res.Message.Text)
 	}
-	if diff := cmp.Diff([]string{"m0.", "m1.", "m2.", "m4."}, got); diff != "" {
+	if diff := cmp.Diff([]string{"m0. Help: Write resolution: DNS.", "m1. Help: Write resolution: DNS.", "m2. Help: Write resolution: DNS.", "m4. Help: Write resolution: DNS."}, got); diff != "" {
 		t.Error(diff)
 	}
 	notes := log.Runs[0].Invocations[0].ToolExecutionNotifications

@@ -134,31 +134,6 @@ func whereabouts(f *lint.Finding) string {
 	return clean(object.Abridge(where))
 }
 
-// help says what to do about a finding: its first fix, or else what the rule says in general.
-func help(f *lint.Finding) string {
-	more := "see meshvet explain " + f.Rule.ID
-	if len(f.Fixes) == 0 {
-		if f.Rule.Remedy == "" {
-			return more
-		}
-		return sentence(f.Rule.Remedy) + " More: meshvet explain " + f.Rule.ID
-	}
-	fix := f.Fixes[0]
-	var kind string
-	switch fix.Safety {
-	case lint.Safe:
-		kind = "safe fix"
-	case lint.Unsafe:
-		kind = "unsafe fix"
-	default:
-		kind = "suggestion"
-	}
-	if n := len(f.Fixes); n > 1 {
-		kind += fmt.Sprintf("; the first of %d", n)
-	}
-	return fmt.Sprintf("%s (%s; %s)", fix.Title, kind, more)
-}
-
 // sentence ends text with a full stop, unless it ends a sentence already.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)

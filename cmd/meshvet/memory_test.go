@@ -29,17 +29,27 @@ func TestTuneMemory(t *testing.T) {
 
 	tuneMemory(func(string) string { return "" })
 	// The first collection ends the quiet; what it frees is cleaned up after it. The heap of this test is small, so that it may grow
-	// by more than gcPercent.
+	// by more than leastGrowth.
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		runtime.GC()
 		p, l := gcSettings()
-		if p >= gcPercent && p <= 6*gcPercent && l == math.MaxInt64 {
+		if p >= leastGrowth && p <= mostGrowth && l == math.MaxInt64 {
 			return
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("still %d %% and %d bytes after a collection", p, l)
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	for heap, want := range map[uint64]int{
+		0: 300, 1 << 20: 300, 16 << 20: 200, 24 << 20: 100, 36 << 20: 100, 40 << 20: 100, 60 << 20: 66, 80 << 20: 50, 1 << 30: 50,
+	} {
+		if got := growth(heap); got != want {
+			t.Errorf("a heap of %d MiB may grow by %d %%, want %d", heap>>20, got, want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ var _ = register(lint.Rule{
 		Kinds:    []object.Kind{object.ServiceEntry, object.DestinationRule},
 		View:     lint.ViewFiles,
 		Summary: "A document that names a ServiceEntry or DestinationRule and cannot be read: a syntax error, a key that is set twice, aliases that " +
-			"multiply the document, or a size, depth or length beyond the limits.",
+			"multiply the document, or a size, depth or length beyond the limits. And a file that cannot be opened or read.",
 		Why: "Nothing can be said of such a document, so the run fails with exit code 2 even if nothing else is wrong; the other documents of the " +
 			"file are judged all the same. Kubernetes' reader refuses most of these too, but of a key that is set twice kubectl keeps the last " +
 			"value without a word.",
@@ -27,8 +27,8 @@ var _ = register(lint.Rule{
 	},
 	CheckFile: func(p *lint.FilePass) error {
 		for _, problem := range p.File.Problems {
-			if problem.Kind == object.Unreadable {
-				continue // of a file that is not there, no document is at fault
+			if problem.Kind == object.Missing {
+				continue // a path that leads nowhere is no fault of a document
 			}
 			effect := "none of this document was judged, so the run fails with exit code 2"
 			if !problem.Location.Range.Start.IsValid() {

@@ -380,7 +380,7 @@ func unreadableContext(around []*object.File, asked map[string]object.Location, 
 		for _, p := range f.Problems {
 			at, named := asked[f.Name]
 			switch {
-			case p.Kind != object.Unreadable || !named:
+			case p.Kind != object.Unreadable && p.Kind != object.Missing || !named:
 				note("context: %s: %s", p.Location, p.Message)
 			case at.File != "":
 				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})

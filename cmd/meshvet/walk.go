@@ -366,11 +366,15 @@ func interruptible(ctx context.Context, open func() (io.ReadCloser, error)) io.R
 
 // unreadable is a file of which nothing but its absence is known.
 func unreadable(name string, err error) *object.File {
+	kind := object.Unreadable
+	if errors.Is(err, fs.ErrNotExist) {
+		kind = object.Missing
+	}
 	return &object.File{
 		Name:  name,
 		Class: object.Broken,
 		Problems: []object.Problem{{
-			Kind:     object.Unreadable,
+			Kind:     kind,
 			Message:  "cannot be read: " + err.Error(),
 			Location: object.Location{File: name},
 		}},

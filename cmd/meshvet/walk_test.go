@@ -176,7 +176,7 @@ func TestLoad(t *testing.T) {
 	}
 	want := []string{
 		"a.yaml linted", "b.yaml linted", "failing.yaml broken: unreadable: cannot be read: input/output error",
-		"missing.yaml broken: unreadable: cannot be read: no such file or directory", "sub/edited.yaml linted",
+		"missing.yaml broken: missing: cannot be read: no such file or directory", "sub/edited.yaml linted",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -32,6 +32,7 @@ const (
 	Syntax     ProblemKind = "syntax"     // not YAML or JSON, or a duplicate key
 	Bounds     ProblemKind = "bounds"     // larger, deeper or longer than Limits
 	Unreadable ProblemKind = "unreadable" // the file cannot be opened or read
+	Missing    ProblemKind = "missing"    // there is no such file
 )
 
 // Problem is a fault of the input that keeps a document from being judged. It makes a run fail, whatever else is found.

@@ -127,6 +127,11 @@ place(ns) := "the rule's own namespace" if {
 places(list) := concat(", ", [place(ns) | some ns in list])
 
 # For whose calls the rule is in force, unless it is so for all.
+# What is said of clients and SNI holds for the port that is named; others may have other clients.
+towards(hit) := sprintf("towards %s:%d, ", [hit[0].host, hit[0].number]) if {
+	sum([p.hosts | some p in hit]) > 1
+} else := ""
+
 whose(clients) := "" if {
 	clients.elsewhere
 	count(clients.except) == 0
@@ -142,8 +147,8 @@ findings contains result.with_more(
 	{
 		"severity": severity,
 		"effect": sprintf(
-			"%sEnvoy presents the workload's mesh certificate, %s and trusts only the mesh's CA (ROOTCA), so the handshake fails unless the server has a certificate of that CA",
-			[whose(hit[0].clients), sends(b, hit[0])],
+			"%s%sEnvoy presents the workload's mesh certificate, %s and trusts only the mesh's CA (ROOTCA), so the handshake fails unless the server has a certificate of that CA",
+			[towards(hit), whose(hit[0].clients), sends(b, hit[0])],
 		),
 		"related": [result.also_in(hit[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
 		"fixes": [cure(b, hit)],

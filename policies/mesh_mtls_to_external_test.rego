@@ -39,3 +39,9 @@ test_a_dynamic_forward_proxy_takes_it_from_requests if {
 	contains(effect({}, "", dynamic("L7")), "sends the host of each request as SNI and")
 	contains(effect({}, "", dynamic("L4")), "sends no SNI and")
 }
+
+# The clients of one host are not those of another.
+test_of_several_ports_it_speaks_of_the_one_that_is_named if {
+	startswith(effect({}, "", {"hosts": 2, "clients": {"in": ["x"], "elsewhere": false, "except": []}}), "towards a.example.com:80, in namespace x, Envoy presents")
+	startswith(effect({}, "", {"clients": {"in": ["x"], "elsewhere": false, "except": []}}), "in namespace x, Envoy presents")
+}

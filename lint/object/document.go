@@ -53,6 +53,3 @@ func (d *Document) Locate(p Path) Location { return d.o.Locate(p) }
 
 // LocateKey finds the place of a key.
 func (d *Document) LocateKey(p Path) Location { return d.o.LocateKey(p) }
-
-// File returns the text that the document was read from.
-func (d *Document) File() *File { return d.o.file }

@@ -19,7 +19,7 @@ func TestParseDocument(t *testing.T) {
 	if got := rangeText(d.Locate(p)) + " " + rangeText(d.LocateKey(p)); got != "4:21-4:26 4:11-4:19" {
 		t.Errorf("severity is at %s", got)
 	}
-	if f := d.File(); f.Name != "c.yaml" || f.Line(3) != "rules:" || !f.HasBOM() {
+	if f := d.o.file; f.Name != "c.yaml" || f.Line(3) != "rules:" || !f.HasBOM() {
 		t.Errorf("file %q, line 3 %q", f.Name, f.Line(3))
 	}
 	for _, text := range []string{"", "# nothing\n", "---\n...\n"} {

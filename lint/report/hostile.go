@@ -64,11 +64,12 @@ func opensCommand(s string) bool {
 	return strings.HasPrefix(name, "[")
 }
 
-// cleanName is clean for file names, which begin lines. A runner of GitHub Actions obeys a line whose first characters, white
-// space aside, are two colons, so a file of such a name is called by the same name with a folder.
+// cleanName is clean for file names, which begin lines and are followed by a colon. A runner of GitHub Actions obeys a line
+// whose first characters, white space aside, are two colons, so a file whose name would make such a line is called by the same
+// name with a folder.
 func cleanName(name string) string {
 	name = clean(name)
-	if beginsCommand(name) {
+	if beginsCommand(name + ":") {
 		return "./" + name
 	}
 	return name

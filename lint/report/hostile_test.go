@@ -46,6 +46,8 @@ func TestCleanName(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"egress/a.yaml", "egress/a.yaml"},
 		{"::error::x", "./::error::x"},
+		{":", "./:"}, // a colon follows
+		{" :add-mask", " :add-mask"},
 		{" \t::error::x", "./  ::error::x"},
 		{"\u3000\u00a0::add-mask::x", "./\u3000\u00a0::add-mask::x"},
 		{"a\n::error::x", "a ::error::x"},
@@ -233,6 +235,7 @@ var azure = regexp.MustCompile(`##\pL*\[`)
 func FuzzText(f *testing.F) {
 	f.Add("egress/a.yaml", "resolution NONE", "Envoy connects to what the client dialled", "comment", 9, 3, 12, "spec.resolution", true)
 	f.Add("::error::x", "a\x1b[31m", "::error::b ::error::c\n::d", "\u202e\x00\t決 ##vso[task]", 5, 1, 40, "a.b[0]", false)
+	f.Add(" :", "0", "0", "0", 20, 74, 0, "0", true)
 	f.Add(" \u3000::x\n", "##[error]", strings.Repeat("word ", 60)+"::warning::x", strings.Repeat("決\t", 90), 5, 50, 60, "##[x", true)
 	f.Fuzz(func(t *testing.T, name, message, effect, comment string, line, col, endCol int, path string, exact bool) {
 		file := load(t, name, "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: a\n# "+comment+"\n")

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -40,6 +42,20 @@ type Subject struct {
 	Ports   []uint32
 	// Blocks are the blocks of a traffic policy that the finding is about, such as connectionPool; none = not about some of them only.
 	Blocks []string
+}
+
+// SubjectOf is what a finding about some ports is about.
+func SubjectOf(ports []effective.Port) Subject {
+	var s Subject
+	for _, p := range ports {
+		if h := string(p.Host); h != "" && !slices.Contains(s.Hosts, h) {
+			s.Hosts = append(s.Hosts, h)
+		}
+		if !slices.Contains(s.Ports, p.Number) {
+			s.Ports = append(s.Ports, p.Number)
+		}
+	}
+	return s
 }
 
 // Safety says how a fix may be applied.

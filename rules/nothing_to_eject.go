@@ -60,7 +60,7 @@ var _ = register(lint.Rule{
 				fmt.Sprintf("outlierDetection has nothing to eject on %s%s: %s", portName(first.port), andMore(len(lone)-1), first.reason),
 				lint.Effect(first.effect(w.Value)),
 				lint.Also(first.port.Target.Object, first.at, first.note),
-				lint.About(subjectOf(w.Level.Ports)),
+				lint.About(lint.SubjectOf(w.Level.Ports)),
 			)
 		}
 		return nil

@@ -75,7 +75,7 @@ func outlierFromRule(p *lint.Pass) {
 				fmt.Sprintf("outlierDetection is in effect on %s%s, whose resolution is DYNAMIC_DNS", portName(hit[0]), andMore(len(hit)-1)),
 				lint.Effect(outlierPanic),
 				lint.Also(hit[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
-				lint.About(subjectOf(hit)),
+				lint.About(lint.SubjectOf(hit)),
 				suggestAll(dropOutlier(p, w, len(hit) == len(whichever(w.Level.Ports, effective.Port.Compiled)))),
 			)
 		case onlyDynamic && (inSubset || len(w.Level.Ports) == 0):
@@ -84,7 +84,7 @@ func outlierFromRule(p *lint.Pass) {
 				lint.As(lint.Warning),
 				lint.Effect("Istio compiles no cluster that the block would apply to; on one that it does apply to, it would panic"),
 				lint.Also(dynamic[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
-				lint.About(subjectOf(dynamic)),
+				lint.About(lint.SubjectOf(dynamic)),
 				suggestAll(dropOutlier(p, w, true)),
 			)
 		}
@@ -174,7 +174,7 @@ func outlierFromMeshDefault(p *lint.Pass) {
 				p.Report(object.Path{"spec", "resolution"},
 					fmt.Sprintf("resolution is DYNAMIC_DNS, and %s gives %s outlier detection%s", defaultPolicySource(p.Mesh), portName(hit), forClients(t, client)),
 					lint.Effect(outlierPanic),
-					lint.About(subjectOf([]effective.Port{hit})),
+					lint.About(lint.SubjectOf([]effective.Port{hit})),
 				)
 				return // one cause, however many ports and clients
 			}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
@@ -26,20 +25,6 @@ func andMore(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (and %d more)", n)
-}
-
-// subjectOf is what a finding about ports is about.
-func subjectOf(ports []effective.Port) lint.Subject {
-	var s lint.Subject
-	for _, port := range ports {
-		if h := string(port.Host); !slices.Contains(s.Hosts, h) {
-			s.Hosts = append(s.Hosts, h)
-		}
-		if !slices.Contains(s.Ports, port.Number) {
-			s.Ports = append(s.Ports, port.Number)
-		}
-	}
-	return s
 }
 
 // suggestAll adds fixes, of which there may be none.

@@ -140,7 +140,7 @@ func within(ix *mesh.Index, mine, other *mesh.Target) (conflict, bool) {
 	}
 	separate := mesh.Separate(mine, other)
 	if mine.Resolution != other.Resolution && len(shared) > 0 {
-		effect := fmt.Sprintf("Istio compiles one cluster for %s, with the resolution of %s; the other's endpoints are added to it or dropped", portList(shared), first.name)
+		effect := fmt.Sprintf("Istio compiles one cluster for %s, with the resolution of %s; the other's endpoints are added to it or dropped", lint.PortList(shared), first.name)
 		if pair := []string{mine.Resolution, other.Resolution}; slices.Contains(pair, "DNS_ROUND_ROBIN") && !slices.Contains(pair, "NONE") {
 			effect += ", and Envoy refuses a DNS_ROUND_ROBIN cluster that has two"
 		}
@@ -161,7 +161,7 @@ func within(ix *mesh.Index, mine, other *mesh.Target) (conflict, bool) {
 			separate = separate[1:]
 		}
 		c.differ = append(c.differ, separate...)
-		add(lint.Error, "ports "+against(ports(numbers(mine)), ports(numbers(other))),
+		add(lint.Error, "ports "+against(lint.PortNumbers(numbers(mine)), lint.PortNumbers(numbers(other))),
 			fmt.Sprintf("Istio compiles clusters for the ports of %s only: %s, so HTTP calls there end in 503 with flag NC and other connections are closed", first.name, lost))
 		byOrder = true
 	}
@@ -184,7 +184,7 @@ func within(ix *mesh.Index, mine, other *mesh.Target) (conflict, bool) {
 		return conflict{}, false // their ports add up
 	default:
 		c.severity = lint.Info
-		c.effect = fmt.Sprintf("Istio compiles one cluster for %s, so one of the two is enough", portList(shared))
+		c.effect = fmt.Sprintf("Istio compiles one cluster for %s, so one of the two is enough", lint.PortList(shared))
 	}
 	return c, true
 }
@@ -232,7 +232,7 @@ func lostPorts(first order, mine, other *mesh.Target, separate bool) string {
 	theirs, ours := lost(mine, other), lost(other, mine)
 	const fate = "a listener but no cluster"
 	if len(theirs) > 0 && len(ours) > 0 {
-		return fmt.Sprintf("%s of %s get%s %s, or if %s is the first, %s of %s", portList(theirs), other.Object.Name, singular(theirs), fate, other.Object.Name, portList(ours), mine.Object.Name)
+		return fmt.Sprintf("%s of %s get%s %s, or if %s is the first, %s of %s", lint.PortList(theirs), other.Object.Name, singular(theirs), fate, other.Object.Name, lint.PortList(ours), mine.Object.Name)
 	}
 	winner, loser, only := mine, other, theirs
 	if len(ours) > 0 {
@@ -242,9 +242,9 @@ func lostPorts(first order, mine, other *mesh.Target, separate bool) string {
 	case len(only) == 0:
 		return ""
 	case first.target == nil:
-		return fmt.Sprintf("if that is %s, %s of %s get%s %s", winner.Object.Name, portList(only), loser.Object.Name, singular(only), fate)
+		return fmt.Sprintf("if that is %s, %s of %s get%s %s", winner.Object.Name, lint.PortList(only), loser.Object.Name, singular(only), fate)
 	}
-	return fmt.Sprintf("%s of %s get%s %s", portList(only), loser.Object.Name, singular(only), fate)
+	return fmt.Sprintf("%s of %s get%s %s", lint.PortList(only), loser.Object.Name, singular(only), fate)
 }
 
 // difference is a setting in which two entries with the same ports and resolution differ.
@@ -395,7 +395,7 @@ func across(ix *mesh.Index, mine, other *mesh.Target) conflict {
 	c := conflict{other: other, severity: lint.Info}
 	shared := sharedPorts(mine, other)
 	if len(portsOnlyOf(mine, other)) > 0 || len(portsOnlyOf(other, mine)) > 0 {
-		c.differ = append(c.differ, "ports "+against(ports(numbers(mine)), ports(numbers(other))))
+		c.differ = append(c.differ, "ports "+against(lint.PortNumbers(numbers(mine)), lint.PortNumbers(numbers(other))))
 	}
 	grave := len(c.differ) > 0
 	if mine.Resolution != other.Resolution {
@@ -423,7 +423,7 @@ func across(ix *mesh.Index, mine, other *mesh.Target) conflict {
 			if len(only) == 1 {
 				is = "is"
 			}
-			missing = append(missing, fmt.Sprintf("%s %s missing where that of %s is used", portList(only), is, w.Namespace()))
+			missing = append(missing, fmt.Sprintf("%s %s missing where that of %s is used", lint.PortList(only), is, w.Namespace()))
 		}
 	}
 	if len(missing) > 0 {
@@ -490,7 +490,7 @@ func reportRivals(p *lint.Pass, at object.Path, h mesh.Host, found []conflict, o
 	// The subject names no ports: that another port of this host takes the traffic of a whole port is a fault of its own.
 	message := fmt.Sprintf("ServiceEntry %s in namespace %s has the host %s too", worst.other.Object.Name, worst.other.Namespace(), h)
 	if len(worst.differ) > 0 {
-		message += ", and they differ in " + listed(worst.differ)
+		message += ", and they differ in " + lint.Enumerate(worst.differ)
 	} else {
 		message += ", with the same settings"
 	}
@@ -592,36 +592,10 @@ func protocolName(p mesh.Port) string {
 	return p.Protocol
 }
 
-// portList names ports in a sentence; singular is the ending of a verb after it.
-func portList(list []uint32) string {
-	if len(list) == 1 {
-		return "port " + ports(list)
-	}
-	return "ports " + ports(list)
-}
-
+// singular is the ending of a verb that ports are the subject of.
 func singular(list []uint32) string {
 	if len(list) == 1 {
 		return "s"
 	}
 	return ""
-}
-
-// listed joins the parts of an enumeration.
-func listed(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
-func ports(list []uint32) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	words := make([]string, 0, len(list))
-	for _, n := range list {
-		words = append(words, fmt.Sprint(n))
-	}
-	return strings.Join(words, ", ")
 }

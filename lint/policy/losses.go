@@ -71,7 +71,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	subject["blocks"] = blocks
 	return record{
 		"told": strings.Join(told, "; "), "envoy": strings.Join(envoy, ", "), "related": related, "restate": restate, "restate_tls": restateTLS,
-		"unstatable": enumerate(unstatable), "subject": subject, "grave": grave, "over_mesh": overMesh,
+		"unstatable": lint.Enumerate(unstatable), "subject": subject, "grave": grave, "over_mesh": overMesh,
 		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
 	}
 }

@@ -2,9 +2,9 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
 )
 
@@ -40,26 +40,10 @@ func firstOf[T any](things []T, name func(T) string) string {
 	return list
 }
 
-// enumerate lists all of some words: a, b and c.
-func enumerate(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
 // subjectOf is what a finding about some ports is about, by which one finding supersedes another.
 func subjectOf(ports []effective.Port) record {
-	hosts, numbers := []string{}, []uint32{}
-	for _, p := range ports {
-		if h := string(p.Host); h != "" && !slices.Contains(hosts, h) {
-			hosts = append(hosts, h)
-		}
-		if !slices.Contains(numbers, p.Number) {
-			numbers = append(numbers, p.Number)
-		}
-	}
-	return record{"hosts": hosts, "ports": numbers}
+	s := lint.SubjectOf(ports)
+	return record{"hosts": s.Hosts, "ports": s.Ports}
 }
 
 // whose names the subset of a level, if it has one.

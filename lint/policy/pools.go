@@ -260,7 +260,7 @@ func evalPartialPools(p *lint.Pass, _ []*ast.Term) (any, error) {
 			pendingOpen = pendingOpen || b.Is("http."+pending)
 		}
 		out = append(out, record{
-			"path": pathRecord(pool.Level.Path.Child("connectionPool")), "set": enumerate(set), "open": enumerate(open), "several": len(open) > 1,
+			"path": pathRecord(pool.Level.Path.Child("connectionPool")), "set": lint.Enumerate(set), "open": lint.Enumerate(open), "several": len(open) > 1,
 			"whose": whose(pool.Level), "reading": len(pool.Reading), "places": placesOf(pool.Reading), "subject": subjectOf(pool.Reading),
 			"queues": connectionsSet && pendingOpen, "host": string(rule.Host), "known": reach.Known(),
 		})

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -69,6 +70,24 @@ func (r *reading) text(v ast.Value) string {
 	return string(s)
 }
 
+func (r *reading) flag(v ast.Value) bool {
+	b, ok := v.(ast.Boolean)
+	if !ok {
+		r.fail("%s is neither true nor false", v)
+	}
+	return bool(b)
+}
+
+func (r *reading) port(v ast.Value) uint32 {
+	number, _ := v.(ast.Number)
+	n, ok := number.Int64()
+	if !ok || n < 0 || n > math.MaxUint32 {
+		r.fail("%s is no port", v)
+		return 0
+	}
+	return uint32(n)
+}
+
 // path reads a field path: strings and whole numbers.
 func (r *reading) path(v ast.Value) object.Path {
 	p := object.Path{}
@@ -78,7 +97,7 @@ func (r *reading) path(v ast.Value) object.Path {
 			p = append(p, string(e))
 		case ast.Number:
 			n, ok := e.Int()
-			if !ok {
+			if !ok || n < 0 {
 				r.fail("path element %s is no index", e)
 			}
 			p = append(p, n)
@@ -154,7 +173,7 @@ func resultOf(v ast.Value) (result, error) {
 		case "skip":
 			out.skip = r.text(v)
 		case "key":
-			out.key = v == ast.Value(ast.Boolean(true))
+			out.key = r.flag(v)
 		case "related":
 			r.items(v, func(v ast.Value) { out.related = append(out.related, r.relation(v)) })
 		case "fixes":
@@ -166,6 +185,9 @@ func resultOf(v ast.Value) (result, error) {
 		}
 		return true
 	})
+	if out.message == "" && out.skip == "" {
+		r.fail("a finding has no message")
+	}
 	return out, r.err
 }
 
@@ -178,14 +200,7 @@ func (r *reading) subject(v ast.Value) lint.Subject {
 		case "blocks":
 			out.Blocks = r.texts(v)
 		case "ports":
-			r.items(v, func(v ast.Value) {
-				n, ok := v.(ast.Number)
-				i, whole := n.Int64()
-				if !ok || !whole {
-					r.fail("port %s is no number", v)
-				}
-				out.Ports = append(out.Ports, uint32(i))
-			})
+			r.items(v, func(v ast.Value) { out.Ports = append(out.Ports, r.port(v)) })
 		default:
 			return false
 		}
@@ -225,9 +240,12 @@ func (r *reading) fix(v ast.Value) fix {
 		case "safety":
 			out.safety = lint.Safety(r.text(v))
 		case "ops":
-			r.items(v, func(v ast.Value) { out.ops = append(out.ops, r.op(v)) })
+			r.items(v, func(v ast.Value) { out.ops = append(out.ops, r.op(v, lint.Add, lint.Replace, lint.Remove)) })
 		case "set":
-			r.items(v, func(v ast.Value) { out.set = append(out.set, r.setting(v)) })
+			r.items(v, func(v ast.Value) {
+				op := r.op(v, "") // which operations it takes depends on what is there
+				out.set = append(out.set, lint.Setting{Path: op.Path, Value: op.Value})
+			})
 		case "create":
 			r.fields("create", v, func(key string, v ast.Value) bool {
 				out.create, _ = r.plain(v).(map[string]any)
@@ -241,8 +259,10 @@ func (r *reading) fix(v ast.Value) fix {
 	return out
 }
 
-func (r *reading) op(v ast.Value) lint.Op {
+// op reads an operation of one of some kinds. All but a removal have a value.
+func (r *reading) op(v ast.Value, kinds ...lint.OpKind) lint.Op {
 	var out lint.Op
+	valued := false
 	r.fields("an operation", v, func(key string, v ast.Value) bool {
 		switch key {
 		case "op":
@@ -250,21 +270,23 @@ func (r *reading) op(v ast.Value) lint.Op {
 		case "path":
 			out.Path = r.path(v)
 		case "value":
-			out.Value = r.plain(v)
+			out.Value, valued = r.plain(v), true
 		default:
 			return false
 		}
 		return true
 	})
-	return out
-}
-
-func (r *reading) setting(v ast.Value) lint.Setting {
-	op := r.op(v)
-	if op.Kind != "" {
-		r.fail("a setting has an unknown key \"op\"")
+	switch {
+	case out.Kind != "" && kinds[0] == "":
+		r.fail("a setting says path and value only, not which operation: %q", out.Kind)
+	case !slices.Contains(kinds, out.Kind):
+		r.fail("the operation of a fix is %q; it can be %q", out.Kind, kinds)
+	case len(out.Path) == 0:
+		r.fail("an operation of a fix has no path")
+	case valued == (out.Kind == lint.Remove):
+		r.fail("an operation that sets a field has a value, and one that removes it has none: %s", out.Path)
 	}
-	return lint.Setting{Path: op.Path, Value: op.Value}
+	return out
 }
 
 // fixOf makes the fix that reports carry.

@@ -3,8 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -113,22 +111,14 @@ func firstHosts(hosts []string) string {
 	return fmt.Sprintf("%s and %d more", hosts[0], len(hosts)-1)
 }
 
-// portNumbers names ports by number: port 443, or ports 80, 443.
+// portNumbers names the distinct ports by number.
 func portNumbers(ports []effective.Port) string {
 	var numbers []uint32
 	for _, p := range ports {
 		numbers = append(numbers, p.Number)
 	}
 	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	words := make([]string, 0, len(numbers))
-	for _, n := range numbers {
-		words = append(words, strconv.FormatUint(uint64(n), 10))
-	}
-	if len(words) == 1 {
-		return "port " + words[0]
-	}
-	return "ports " + strings.Join(words, ", ")
+	return lint.PortList(slices.Compact(numbers))
 }
 
 // familyOf is L4 or L7 if all of some ports are, "both" otherwise. What may carry requests counts as L7.

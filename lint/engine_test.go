@@ -18,7 +18,7 @@ import (
 )
 
 // load reads manifests as a file of the given name.
-func load(t *testing.T, name, text string) *object.File {
+func load(t testing.TB, name, text string) *object.File {
 	t.Helper()
 	f, err := object.Load(context.Background(), name, strings.NewReader(text), object.Limits{})
 	if err != nil {

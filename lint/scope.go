@@ -73,7 +73,8 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 			root.add(f, strings.Split(absolute(dir, f.Name), "/"))
 		}
 	}
-	for _, s := range root.cut(nil) {
+	root.findCollisions()
+	for _, s := range root.cut(nil, nil) {
 		if (len(out) > 0 || s.isShared) && !s.holdsObjects() {
 			continue // such as the configuration file, which is nobody's mesh
 		}
@@ -231,6 +232,10 @@ type folder struct {
 	files   []*object.File
 	folders map[string]*folder
 	order   []string
+	// clashes says that two sub-folders, or a sub-folder and the folder itself, define the same object: twice in one folder or
+	// one file is no second mesh but a duplicate. collides says that there is such a folder at or below this one, so that it
+	// cannot be one mesh: the files beside it are shared by meshes.
+	clashes, collides bool
 }
 
 func newFolder(name string) *folder { return &folder{name: name, folders: map[string]*folder{}} }
@@ -252,82 +257,72 @@ func (d *folder) add(f *object.File, parts []string) {
 	sub.add(f, parts[1:])
 }
 
-func (d *folder) all() []*object.File {
-	out := slices.Clone(d.files)
+// appendAll appends the files at and below the folder.
+func (d *folder) appendAll(out []*object.File) []*object.File {
+	out = append(out, d.files...)
 	for _, name := range d.order {
-		out = append(out, d.folders[name].all()...)
+		out = d.folders[name].appendAll(out)
 	}
 	return out
 }
 
-// cut makes scopes of a folder. shared are the files of the folders above it.
-func (d *folder) cut(shared []*object.File) []*scope {
+// cut makes scopes of a folder whose collisions are found. shared are the files of the folders above it; over is the folder above
+// whose files are still to be judged, if there is one: what no folder on the way down tells apart is shared by the same meshes,
+// and one scope.
+func (d *folder) cut(shared []*object.File, over *folder) []*scope {
+	own := &folder{name: d.name, files: d.files}
+	if over != nil && len(over.files) > 0 {
+		own = &folder{name: over.name, files: slices.Concat(over.files, d.files)}
+	}
 	switch {
-	case len(d.files) == 0 && len(d.order) == 1: // nothing is decided here
-		return d.folders[d.order[0]].cut(shared)
-	case !d.collides():
+	case len(d.order) == 1 && (len(d.files) == 0 || d.collides && !d.clashes): // nothing is decided here
+		return d.folders[d.order[0]].cut(shared, own)
+	case !d.collides:
 		name := d.name
 		if name == "" {
 			name = "."
 		}
-		return []*scope{{name: name, own: d.all(), shared: shared}}
+		return []*scope{{name: name, own: d.appendAll(nil), shared: shared}}
 	}
 	var out []*scope
-	above := slices.Concat(shared, d.files)
+	above := slices.Concat(shared, own.files)
 	for _, name := range d.order {
-		out = append(out, d.folders[name].cut(above)...)
+		out = append(out, d.folders[name].cut(above, nil)...)
 	}
-	if len(d.files) > 0 {
+	if len(own.files) > 0 {
 		// The shared files are judged once, in the light of themselves: each mesh below may answer differently.
-		out = append(out, &scope{name: path.Join(d.name, "(shared)"), own: d.files, shared: shared, isShared: true})
+		out = append(out, &scope{name: path.Join(own.name, "(shared)"), own: own.files, shared: shared, isShared: true})
 	}
 	return out
 }
 
-// collides says whether two different sub-folders, or a sub-folder and the folder itself, define the same object. Twice in one
-// folder or one file is no second mesh but a duplicate.
-func (d *folder) collides() bool {
-	if len(d.order) == 0 {
-		return false
-	}
-	owner := map[object.Key]string{}
-	claim := func(f *object.File, branch string) bool {
-		for _, o := range f.Objects {
-			if !scoped(o) {
-				continue
-			}
-			key := o.Key
-			if have, ok := owner[key]; ok && have != branch {
-				return true
-			}
-			owner[key] = branch
-		}
-		return false
-	}
+// findCollisions decides clashes and collides, and returns what is defined at and below the folder, nil if that decides nothing
+// more.
+func (d *folder) findCollisions() map[object.Key]bool {
+	all := map[object.Key]bool{}
 	for _, f := range d.files {
-		if claim(f, "") {
-			return true
-		}
-	}
-	for _, name := range d.order {
-		for _, f := range d.folders[name].all() {
-			if claim(f, "/"+name) {
-				return true
+		for _, o := range f.Objects {
+			if scoped(o) {
+				all[o.Key] = true
 			}
 		}
 	}
-	return d.collidesBelow()
-}
-
-// collidesBelow says whether a sub-folder would itself be cut; then this folder cannot be one mesh either, for the files
-// beside that sub-folder are shared by meshes.
-func (d *folder) collidesBelow() bool {
 	for _, name := range d.order {
-		if d.folders[name].collides() {
-			return true
+		sub := d.folders[name]
+		keys := sub.findCollisions()
+		d.collides = d.collides || sub.collides
+		if len(keys) > len(all) {
+			all, keys = keys, all
+		}
+		for key := range keys {
+			d.clashes = d.clashes || all[key]
+			all[key] = true
 		}
 	}
-	return false
+	if d.collides = d.collides || d.clashes; d.collides {
+		return nil
+	}
+	return all
 }
 
 // scoped says whether an object tells meshes apart. Namespaces and the like are repeated by habit in one mesh.

@@ -36,6 +36,25 @@ func TestScopes(t *testing.T) {
 			},
 		},
 		{
+			"what all meshes share is one scope, however it nests",
+			[]*object.File{
+				named("all.yaml", "a"), named("apps/common/b.yaml", "b"), named("apps/c.yaml", "c"),
+				named("apps/regions/prod/x.yaml", "x"), named("apps/regions/staging/x.yaml", "x"), named("apps/regions/d.yaml", "d"),
+			}, nil,
+			map[string][]string{
+				"apps/common":           {"all.yaml", "apps/c.yaml", "apps/common/b.yaml"},
+				"apps/regions/prod":     {"all.yaml", "apps/c.yaml", "apps/regions/d.yaml", "apps/regions/prod/x.yaml"},
+				"apps/regions/staging":  {"all.yaml", "apps/c.yaml", "apps/regions/d.yaml", "apps/regions/staging/x.yaml"},
+				"(shared)":              {"all.yaml", "apps/c.yaml"},
+				"apps/regions/(shared)": {"all.yaml", "apps/c.yaml", "apps/regions/d.yaml"},
+			},
+		},
+		{
+			"a folder that repeats what a file above it defines",
+			[]*object.File{named("x.yaml", "x"), named("over/x.yaml", "x"), named("over/deep/y.yaml", "y")}, nil,
+			map[string][]string{"over": {"over/deep/y.yaml", "over/x.yaml", "x.yaml"}, "(shared)": {"x.yaml"}},
+		},
+		{
 			"twice in one folder is a duplicate, not a mesh",
 			[]*object.File{named("a/x.yaml", "x"), named("a/again.yaml", "x")}, nil,
 			map[string][]string{"a": {"a/again.yaml", "a/x.yaml"}},
@@ -217,5 +236,29 @@ func TestFilesOutsideScopesAreTold(t *testing.T) {
 		if skipped := run(t, nil, nil, files...).Skipped; len(skipped) > 0 {
 			t.Errorf("%v without scopes: %+v", c.files, skipped)
 		}
+	}
+}
+
+// BenchmarkDeepFolders finds two meshes at the end of a long way: what it costs is to grow with the number of files only.
+func BenchmarkDeepFolders(b *testing.B) {
+	for _, depth := range []int{100, 1000} {
+		b.Run(fmt.Sprint(depth), func(b *testing.B) {
+			var files []*object.File
+			dir := ""
+			for i := range depth {
+				dir += "a/"
+				files = append(files, load(b, dir+"f.yaml", strings.Replace(entry, "name: api", fmt.Sprintf("name: api-%d", i), 1)))
+			}
+			files = append(files, load(b, dir+"x/f.yaml", entry), load(b, dir+"y/f.yaml", entry))
+			e, err := lint.New(nil, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := e.Lint(b.Context(), lint.Input{Files: files}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -78,6 +78,17 @@ func (w *walker) take(abs, name string, info fs.FileInfo) bool {
 	return true
 }
 
+// excludes says whether the configuration excludes a file that somebody named, and notes it once.
+func (w *walker) excludes(abs, name string) bool {
+	glob := w.exclude.match(abs)
+	if glob != "" && !w.taken[abs] {
+		w.taken[abs] = true
+		w.excluded++
+		w.note("%s: not read, since %q excludes it", name, glob)
+	}
+	return glob != ""
+}
+
 // absolute returns the absolute form of a path that is relative to the working directory.
 func (w *walker) absolute(p string) string {
 	if filepath.IsAbs(p) {
@@ -108,12 +119,7 @@ func (w *walker) add(arg string) []source {
 	if info.IsDir() {
 		return w.addFolder(abs, asked)
 	}
-	if glob := w.exclude.match(abs); glob != "" {
-		if !w.taken[abs] {
-			w.taken[abs] = true
-			w.excluded++
-			w.note("%s: not read, since %q excludes it", name, glob)
-		}
+	if w.excludes(abs, name) {
 		return nil
 	}
 	if !w.take(abs, name, info) {
@@ -129,12 +135,7 @@ func (w *walker) addStdin(in io.Reader, filename string) []source {
 	}
 	abs := w.absolute(filename)
 	name := w.name(abs, filepath.IsAbs(filename))
-	if glob := w.exclude.match(abs); glob != "" {
-		if !w.taken[abs] {
-			w.taken[abs] = true
-			w.excluded++
-			w.note("%s: not read, since %q excludes it", name, glob)
-		}
+	if w.excludes(abs, name) {
 		return nil
 	}
 	info, err := os.Stat(abs)

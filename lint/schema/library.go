@@ -31,30 +31,13 @@ type library struct {
 	err        error
 }
 
-// judge lets the libraries have the last word on what the walk found in an object: an object that they accept is not accused, and
-// what only they find is added.
+// judge returns what the walk found in an object and the libraries agree to.
 func (w *walker) judge(raw map[string]any) ([]Violation, error) {
-	err := w.err
-	found := w.found
-	left := maxCopied
-	root, _ := w.k.prune(w.k.crd.root, Of(raw), &left).(map[string]any)
-	delete(root, "status")
-	if w.unsure || w.holds(fromSchema) {
-		errs, libErr := w.k.schemaErrors(root)
-		if libErr != nil && err == nil {
+	found, err := w.found, w.err
+	if !w.full() { // else they are not needed, and what they take for many errors grows with the square of these
+		var libErr error
+		if found, libErr = w.consult(raw); err == nil {
 			err = libErr
-		}
-		if libErr == nil {
-			found = w.reconcile(found, fromSchema, errs, raw)
-		}
-	}
-	if w.unsureMeta || w.holds(fromMetadata) {
-		errs, libErr := metadataErrors(root)
-		if libErr != nil && err == nil {
-			err = libErr
-		}
-		if libErr == nil {
-			found = w.reconcile(found, fromMetadata, errs, raw)
 		}
 	}
 	var out []Violation
@@ -62,6 +45,42 @@ func (w *walker) judge(raw map[string]any) ([]Violation, error) {
 		out = append(out, f.Violation)
 	}
 	return out, err
+}
+
+// consult lets the libraries have the last word on what the walk found: an object that they accept is not accused, and what only
+// they find is added. The error tells what kept them from it; the findings are then those of the walk.
+func (w *walker) consult(raw map[string]any) ([]finding, error) {
+	schema, metadata := w.unsure || w.holds(fromSchema), w.unsureMeta || w.holds(fromMetadata)
+	if !schema && !metadata {
+		return w.found, nil
+	}
+	left := maxCopied
+	root, _ := w.k.prune(w.k.crd.root, Of(raw), &left).(map[string]any)
+	switch {
+	case left > 0:
+	case w.unsure || w.unsureMeta:
+		return w.found, fmt.Errorf("it has more than %d values, so it is not validated to the end", maxCopied)
+	default:
+		return w.found, nil
+	}
+	delete(root, "status")
+	found := w.found
+	var failed error
+	if schema {
+		errs, err := w.k.schemaErrors(root)
+		if failed = err; err == nil {
+			found = w.reconcile(found, fromSchema, errs, raw)
+		}
+	}
+	if metadata {
+		errs, err := metadataErrors(root)
+		if err == nil {
+			found = w.reconcile(found, fromMetadata, errs, raw)
+		} else if failed == nil {
+			failed = err
+		}
+	}
+	return found, failed
 }
 
 func (w *walker) holds(from source) bool {
@@ -212,7 +231,8 @@ func guarded(what string, f func() error) (err error) {
 	return f()
 }
 
-// maxCopied bounds how many values of an object are handed to the libraries. The walk looks at all of them.
+// maxCopied bounds how many values of an object are handed to the libraries: of a larger one they get nothing, since they would
+// judge what is cut off. The walk looks at all values.
 const maxCopied = 100_000
 
 // prune copies a value the way the API server decodes it: without the fields that the schema does not have, and without nulls where the

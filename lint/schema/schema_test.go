@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -476,6 +477,7 @@ func TestHostileObjects(t *testing.T) {
 		{"many good ports", object(map[string]any{"hosts": []any{"a"}, "ports": many(100_000, func(i int) any {
 			return map[string]any{"name": fmt.Sprint(i), "number": int64(i + 1)}
 		})})},
+		{"many items of a wrong type", object(map[string]any{"hosts": many(90_000, func(int) any { return int64(1) })})},
 		{"many unknown fields", object(wide)},
 		{"many wrong labels", map[string]any{"metadata": map[string]any{"name": "a", "labels": wide, "annotations": wide}}},
 		{"values that are not JSON", object(map[string]any{"hosts": []string{"a"}, "ports": 5 + 2i, "endpoints": func() {}, "resolution": []byte("DNS"), "location": struct{}{}})},
@@ -500,6 +502,23 @@ func TestHostileObjects(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a fault behind more values than the libraries are given", func(t *testing.T) {
+		endpoints := many(60_000, func(i int) any { return map[string]any{"address": fmt.Sprintf("10.0.%d.%d", i/256, i%256)} })
+		endpoints[59_999] = map[string]any{"address": "10.0.0.1", "weight": "heavy"}
+		got, err := v.Validate(t.Context(), "ServiceEntry", object(map[string]any{"hosts": []any{"a.example.com"}, "resolution": "STATIC",
+			"ports": []any{map[string]any{"name": "tls", "number": int64(443)}}, "endpoints": endpoints}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(got, func(x Violation) bool { return x.Path.String() == "spec.endpoints[59999].weight" }) {
+			t.Errorf("the fault is not found: %+v", got)
+		}
+		for _, x := range got {
+			if x.Kind == MissingField {
+				t.Errorf("a field is missing only from what the libraries were given: %+v", x)
+			}
+		}
+	})
 	t.Run("more violations than are listed", func(t *testing.T) {
 		got, err := v.Validate(t.Context(), "ServiceEntry", object(wide))
 		if err != nil {

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -413,6 +414,11 @@ func (l *loader) addObjects(root Value, list typed) {
 			marker = placeholder.FindString(v.Str())
 		}
 		l.template(marker, at, o.Kind.Judged())
+		return
+	}
+	if long := o.longList(l.limits.SpecItems); long.Exists() {
+		f.problem(Bounds, Location{File: f.Name, Range: f.rangeOf(long), Exact: true},
+			"%s is not judged: %s holds %d items, and %d are the most; split the object", strings.TrimSpace(o.Key.String()), cmp.Or(long.Key(), "a list"), long.Len(), l.limits.SpecItems)
 		return
 	}
 	f.Objects = append(f.Objects, o)

@@ -62,6 +62,20 @@ func FromMap(raw map[string]any) (*Object, error) {
 	return newObject(nil, Value{t: &table{nodes: b.nodes, strs: b.strs}}, typed{}), nil
 }
 
+// longList returns the first list with more items than a limit of an object that is judged, an absent value if there is none.
+func (o *Object) longList(limit int) Value {
+	if !o.Kind.Judged() {
+		return Value{}
+	}
+	first := o.root.i
+	for i, n := range o.root.t.nodes[first:o.root.end()] {
+		if n.typ == List && n.bits > uint64(limit) {
+			return Value{t: o.root.t, i: first + int32(i)}
+		}
+	}
+	return Value{}
+}
+
 // Root is the whole manifest.
 func (o *Object) Root() Value { return o.root }
 

@@ -49,8 +49,9 @@ var _ = register(lint.Rule{
 		}
 		mine := p.Mesh.Target(p.Object)
 		named := map[object.Key]bool{}
+		conflicts := map[*mesh.Target]conflict{}
 		for i, h := range mine.Hosts {
-			found, others := worstRival(p.Mesh, mine, h)
+			found, others := worstRival(p.Mesh, mine, h, conflicts)
 			if len(found) > 0 && !named[found[0].other.Object.Key] { // the next host of the same two entries has the same fault
 				named[found[0].other.Object.Key] = true
 				reportRivals(p, hostPath(p.Object, h, i), h, found, others)
@@ -71,16 +72,20 @@ const (
 )
 
 // worstRival compares an entry with the others for a host. It returns the conflicts that are worth showing, the worst first, and how
-// many other entries are in conflict with it.
-func worstRival(ix *mesh.Index, mine *mesh.Target, h mesh.Host) (found []conflict, others int) {
+// many other entries are in conflict with it. conflicts holds those that are known from other hosts.
+func worstRival(ix *mesh.Index, mine *mesh.Target, h mesh.Host, conflicts map[*mesh.Target]conflict) (found []conflict, others int) {
 	seen := 0
 	for other, n := range ix.Rivals(mine, h) {
 		if seen++; seen > comparedRivals {
 			others += n
 			continue
 		}
-		c, clash := conflictOf(ix, mine, other)
-		if !clash {
+		c, known := conflicts[other]
+		if !known {
+			c, c.clash = conflictOf(ix, mine, other)
+			conflicts[other] = c
+		}
+		if !c.clash {
 			continue
 		}
 		others += n
@@ -113,6 +118,7 @@ type conflict struct {
 	severity lint.Severity
 	differ   []string // "resolution (NONE against DNS)"; empty = in nothing that matters
 	effect   string
+	clash    bool
 }
 
 // conflictOf compares two entries that share a host and are both seen by a client.
@@ -447,7 +453,7 @@ func whoGetsWhich(ix *mesh.Index, mine, other *mesh.Target) (text string, winner
 			winners = append(winners, t)
 		}
 	}
-	for _, client := range ix.CommonClients(mine, other) {
+	for client := range ix.CommonClients(mine, other) {
 		switch client {
 		case mine.Namespace():
 			words = append(words, fmt.Sprintf("clients in namespace %s that of %s", client, client))

@@ -152,7 +152,7 @@ func TestRivalServiceEntryEffects(t *testing.T) {
 		},
 		{
 			"exported to a third", entry("m", "a", "", tls443, dns+", exportTo: [z, w]"), entry("q", "b", "", http80, dns), lint.Warning,
-			"Istio gives each client one of them whole: those in z (and 1 more) that of m, which is exported to chosen namespaces; port 80 is missing where that of m is used",
+			"Istio gives each client one of them whole: those in w (and 1 more) that of m, which is exported to chosen namespaces; port 80 is missing where that of m is used",
 		},
 		{
 			"both exported to a third", entry("m", "a", "", tls443, dns+", exportTo: [z]"), entry("q", "b", "", tls443, dns+", exportTo: [z], subjectAltNames: [n1]"), lint.Warning,

@@ -2,7 +2,6 @@ package effective
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -95,25 +94,11 @@ func EndpointCount(ix *mesh.Index, h mesh.Host, t *mesh.Target, port mesh.Port, 
 		if m.HasSelector() || !fixed && m.Endpoints().Len() == 0 && labels.Len() == 0 { // without endpoints the host itself is looked up
 			return 0, false
 		}
-		for _, e := range m.Endpoints().Items() {
-			if !hasLabels(e, labels) {
-				continue
-			}
-			address := e.Get("address").Str()
-			if !mesh.Host(address).IsAddress() && !(fixed && strings.HasPrefix(address, "unix://")) {
-				return 0, false
-			}
-			n++
+		has, addresses := m.CountEndpoints(labels, fixed)
+		if !addresses {
+			return 0, false
 		}
+		n += has
 	}
 	return n, fixed || n > 0 || labels.Len() > 0
-}
-
-func hasLabels(endpoint, labels object.Value) bool {
-	for k, v := range labels.Fields() {
-		if endpoint.At("labels", k).Text() != v.Text() {
-			return false
-		}
-	}
-	return true
 }

@@ -87,7 +87,7 @@ func everySubsetWatches(ix *mesh.Index, m *mesh.Merged, port uint32) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.Subsets, func(s mesh.Subset) bool {
-		return !watches(LevelsOfMerged(ix, m, s.Name).For(port, Without{}))
+		return !watches(levelsOfSubset(ix, m, s).For(port, Without{}))
 	})
 }
 

@@ -74,8 +74,15 @@ func LevelsOfMerged(ix *mesh.Index, m *mesh.Merged, subset string) Levels {
 		l.Policy = m.Policy.Object
 	}
 	if s, ok := m.Subset(subset); ok && subset != "" {
-		l.Subset, l.SubsetPath = s.Rule.Object, object.Path{"spec", "subsets", s.Index}
+		return levelsOfSubset(ix, m, s)
 	}
+	return l
+}
+
+// levelsOfSubset is LevelsOfMerged for a subset of m.
+func levelsOfSubset(ix *mesh.Index, m *mesh.Merged, s mesh.Subset) Levels {
+	l := LevelsOfMerged(ix, m, "")
+	l.Subset, l.SubsetPath = s.Rule.Object, object.Path{"spec", "subsets", s.Index}
 	return l
 }
 

@@ -64,7 +64,7 @@ type Port struct {
 func portOf(ix *mesh.Index, h mesh.Host, t *mesh.Target, p mesh.Port) Port {
 	return Port{
 		Port: p, Host: h, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t),
-		Routed: p.Family == mesh.L4 && len(ix.CleartextRoutes(h, p.Number)) > 0,
+		Routed: p.Family == mesh.L4 && ix.HasCleartextRoute(h, p.Number),
 	}
 }
 

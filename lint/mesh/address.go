@@ -68,7 +68,11 @@ func (t *Target) ownAddresses() []string {
 		return nil
 	}
 	var out []string
-	for _, text := range t.Object.Spec().Get("addresses").Strings() {
+	for i, item := range t.Object.Spec().Get("addresses").Items() {
+		if i == maxAddresses {
+			break
+		}
+		text := item.Str()
 		if r, err := netip.ParsePrefix(text); err == nil && r.IsSingleIP() {
 			text = r.Addr().String()
 		} else if _, notOne := netip.ParseAddr(text); err != nil && notOne != nil {

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -61,13 +62,18 @@ type Target struct {
 	Object   *object.Object
 	Hosts    []Host
 	Ports    []Port
-	ExportTo []string // "" entries never occur; empty = the mesh's default
+	ExportTo []string // sorted, each once; empty = the mesh's default
 	// Resolution is spec.resolution of a ServiceEntry, NONE if it is omitted; "" for a Service.
 	Resolution string
 	// External says that the hosts are outside the mesh: location is MESH_EXTERNAL or omitted.
 	External bool
 
 	created string // metadata.creationTimestamp; RFC 3339 in UTC sorts as text
+
+	said   sync.Once
+	saying digest
+
+	endpointCounts endpointCounts
 }
 
 // Namespace is where the target lives; objects that leave it to whoever applies them count as "default".
@@ -141,7 +147,7 @@ func entryTarget(o *object.Object) *Target {
 	spec := o.Spec()
 	t := &Target{
 		Object:     o,
-		ExportTo:   spec.Get("exportTo").Strings(),
+		ExportTo:   sorted(spec.Get("exportTo").Strings()),
 		Resolution: spec.Get("resolution").Str(),
 		External:   spec.Get("location").Str() != "MESH_INTERNAL",
 		created:    createdOf(o),
@@ -151,12 +157,15 @@ func entryTarget(o *object.Object) *Target {
 	}
 	seen := map[string]bool{"": true}
 	for _, h := range spec.Get("hosts").Items() {
-		if s := h.Str(); !seen[s] {
+		if s := h.Str(); !seen[s] && len(t.Hosts) < maxHosts {
 			seen[s] = true
 			t.Hosts = append(t.Hosts, Host(s))
 		}
 	}
 	for i, p := range spec.Get("ports").Items() {
+		if i == maxPorts {
+			break
+		}
 		protocol := strings.ToUpper(p.Get("protocol").Str())
 		t.Ports = append(t.Ports, Port{
 			Number: uint32(p.Get("number").Int()), Name: p.Get("name").Str(), Protocol: protocol, Family: familyOf(protocol),
@@ -178,6 +187,7 @@ func serviceTarget(o *object.Object, clusterDomain string) *Target {
 				t.ExportTo = append(t.ExportTo, part)
 			}
 		}
+		t.ExportTo = sorted(t.ExportTo)
 	}
 	for i, p := range o.Spec().Get("ports").Items() {
 		protocol := serviceProtocol(p)

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -25,11 +26,14 @@ type Index struct {
 	oddHosts []Host                   // wildcard hosts of targets and rules whose star is not a whole label
 	complete map[object.Kind]bool
 	ambient  int // objects whose labels bind hosts or namespaces to the ambient data plane
+	wild     int // DestinationRules with a wildcard host
 
 	namesOnce  sync.Once
 	namespaces []string
 
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
+	entrances  sync.Map // of entrance, by VirtualService, likewise
+	clients    sync.Map // of []string, the client namespaces of a target, likewise
 	gathered   sync.Mutex
 	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
 }
@@ -77,7 +81,7 @@ func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 func (x *Index) fork() (*Index, *edit) {
 	y := &Index{
 		settings: x.settings, seed: x.seed,
-		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient,
+		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
 		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
 	}
 	for k, s := range x.byKind {
@@ -165,6 +169,7 @@ func (x *Index) link(e *edit, o *object.Object) {
 		if r := ruleOf(o, x.settings.ClusterDomain); r.Host != "" {
 			x.rules.insert(e, r.Host, r, olderRule)
 			x.noteOdd(r.Host)
+			x.countWild(r.Host, 1)
 		}
 	}
 }
@@ -194,6 +199,7 @@ func (x *Index) unlink(e *edit, o *object.Object) {
 	if o.Kind == object.DestinationRule {
 		host := QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain)
 		x.rules.remove(e, host, func(have *DestinationRule) bool { return have.Object == o })
+		x.countWild(host, -1)
 	}
 }
 
@@ -213,6 +219,15 @@ func (x *Index) count(e *edit, o *object.Object, by int) {
 	}
 }
 
+func (x *Index) countWild(h Host, by int) {
+	if h.IsWildcard() {
+		x.wild += by
+	}
+}
+
+// WildcardRules is the number of DestinationRules with a wildcard host.
+func (x *Index) WildcardRules() int { return x.wild }
+
 // noteOdd remembers wildcards that label walks do not find. The list only grows; an entry without objects matches nothing.
 func (x *Index) noteOdd(h Host) {
 	if h.IsWildcard() && !h.onLabel() && !slices.Contains(x.oddHosts, h) {
@@ -226,14 +241,26 @@ func (x *Index) noteOdd(h Host) {
 	}
 }
 
-// suffixesOf yields ".b.c", ".c" and "" for a.b.c; for a wildcard its own suffix too.
+// suffixesOf yields ".b.c", ".c" and "" for a.b.c; for a wildcard its own suffix too. They are parts of h, so that a long name
+// does not cost the square of its length.
 func suffixesOf(h Host) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for p := range h.labelPatterns {
-			if !yield(string(p[1:])) {
+		s, from := string(h), 0
+		if h.IsWildcard() {
+			if s = s[1:]; !yield(s) || s == "" {
 				return
 			}
+			if s[0] == '.' {
+				from = 1
+			}
 		}
+		for dot := strings.IndexByte(s[from:], '.'); dot >= 0; dot = strings.IndexByte(s[from:], '.') {
+			if s = s[from+dot:]; !yield(s) {
+				return
+			}
+			from = 1
+		}
+		yield("")
 	}
 }
 

@@ -2,11 +2,11 @@ package mesh
 
 import "slices"
 
-// listener is an address and port on which Envoy takes connections that nothing tells apart by host, so that they can have only
-// one destination.
+// listener is an address on which Envoy takes connections that nothing tells apart by host, so that they can have only one
+// destination. On 0.0.0.0, where most entries listen, the port belongs to it: each has a list of its own.
 type listener struct {
 	address string // an address or a range; "" = any: Envoy listens on 0.0.0.0
-	port    uint32
+	port    uint32 // 0 with an address
 }
 
 // IsOpaque says whether nothing in the bytes of the protocol names a host. A port without protocol counts: its bytes may be
@@ -19,35 +19,54 @@ func (p Port) IsOpaque() bool {
 	return p.Family == Sniffed
 }
 
-// opaqueListeners are those that a ServiceEntry needs for itself: of its opaque ports, and of its TLS ports on single addresses,
+// fills says whether a port needs the listener on an address for itself: an opaque one does, and one of TLS on a single address,
 // where Istio does not look at the server name.
+func (p Port) fills(address string) bool {
+	return p.IsOpaque() || p.IsTLS() && address != "" && !IsCIDR(address)
+}
+
+// opaqueListeners are those that the ports of a ServiceEntry may need for themselves.
 func (x *Index) opaqueListeners(t *Target) []listener {
 	if t.IsService() {
 		return nil
 	}
+	opaque, tls := false, false
+	for _, p := range t.Ports {
+		opaque, tls = opaque || p.IsOpaque(), tls || p.IsTLS()
+	}
+	if !opaque && !tls {
+		return nil
+	}
 	var out []listener
-	add := func(l listener) {
-		if !slices.Contains(out, l) {
-			out = append(out, l)
+	for _, a := range x.AllAddresses(t) {
+		if opaque || !IsCIDR(a) {
+			out = append(out, listener{address: a})
 		}
 	}
+	if !opaque || !x.listensAnywhere(t) {
+		return out
+	}
+	seen := map[uint32]bool{}
 	for _, p := range t.Ports {
-		if !p.IsOpaque() && !p.IsTLS() {
-			continue
-		}
-		for _, h := range t.Hosts {
-			addresses := x.Addresses(t, h)
-			for _, a := range addresses {
-				if p.IsOpaque() || !IsCIDR(a) {
-					add(listener{a, p.Number})
-				}
-			}
-			if len(addresses) == 0 && p.IsOpaque() && !x.Allocated(t, h) {
-				add(listener{"", p.Number})
-			}
+		if p.IsOpaque() && !seen[p.Number] {
+			seen[p.Number] = true
+			out = append(out, listener{port: p.Number})
 		}
 	}
 	return out
+}
+
+// listensAnywhere says whether Envoy listens for a host of a ServiceEntry on 0.0.0.0.
+func (x *Index) listensAnywhere(t *Target) bool {
+	if len(t.ownAddresses()) > 0 {
+		return false
+	}
+	for _, h := range t.Hosts {
+		if len(x.Addresses(t, h)) == 0 && !x.Allocated(t, h) {
+			return true
+		}
+	}
+	return false
 }
 
 // ListenerRival is another ServiceEntry that needs the same listener.
@@ -57,22 +76,73 @@ type ListenerRival struct {
 	Port    Port   // of the judged target
 }
 
-// ListenerRivals returns, for each listener that a ServiceEntry needs for itself, the first other ServiceEntry that needs it too,
-// shares no host with it, and is seen by a client that sees both.
+// ListenerRivals returns, for each port for which a ServiceEntry needs a listener for itself, the first other ServiceEntry that
+// needs the same one, shares no host with it, and is seen by a client that sees both.
 func (x *Index) ListenerRivals(t *Target) []ListenerRival {
+	listeners := x.opaqueListeners(t)
+	if len(listeners) == 0 {
+		return nil
+	}
+	ports := map[uint32]Port{} // those that have no rival yet
+	for _, p := range t.Ports {
+		if have, dup := ports[p.Number]; (p.IsOpaque() || p.IsTLS()) && (!dup || !have.IsOpaque()) {
+			ports[p.Number] = p
+		}
+	}
+	sameHost := t.hostSharing()
 	var out []ListenerRival
-	for _, l := range x.opaqueListeners(t) {
-		if len(x.opaque.at(x.seed, l)) < 2 {
+	compared := map[*Target]bool{} // at an address, which is as good as any other of its kind
+	ranged := map[*Target]bool{}   // at a range
+	for _, l := range listeners {
+		list := x.opaque.at(x.seed, l)
+		if len(list) < 2 {
 			continue
 		}
-		for other := range x.gather(l, x.opaque.at(x.seed, l)).beside(x, t) {
-			if slices.ContainsFunc(other.Hosts, func(h Host) bool { return slices.Contains(t.Hosts, h) }) {
-				continue
+		seen := map[*Target]bool{}
+		switch {
+		case IsCIDR(l.address):
+			seen = ranged
+		case l.address != "":
+			seen = compared
+		}
+		for other := range x.gather(l, list).beside(x, t) {
+			if len(other.Ports) > cheapPorts {
+				if seen[other] {
+					continue
+				}
+				seen[other] = true
 			}
-			port := t.Ports[slices.IndexFunc(t.Ports, func(p Port) bool { return p.Number == l.port && (p.IsOpaque() || p.IsTLS()) })]
-			out = append(out, ListenerRival{other, l.address, port})
-			break
+			for _, q := range other.Ports {
+				p, wanted := ports[q.Number]
+				if wanted && (l.port == 0 || l.port == q.Number) && p.fills(l.address) && q.fills(l.address) && !sameHost(other) {
+					delete(ports, q.Number)
+					out = append(out, ListenerRival{other, l.address, p})
+				}
+			}
+			if _, wanted := ports[l.port]; len(ports) == 0 || l.port != 0 && !wanted {
+				break
+			}
 		}
 	}
 	return out
+}
+
+// cheapPorts is how many ports of another entry are looked at again rather than remembered.
+const cheapPorts = 4
+
+// hostSharing returns a function that says whether another target has a host of t.
+func (t *Target) hostSharing() func(*Target) bool {
+	mine := map[Host]bool{}
+	for _, h := range t.Hosts {
+		mine[h] = true
+	}
+	known := map[*Target]bool{}
+	return func(other *Target) bool {
+		shares, asked := known[other]
+		if !asked {
+			shares = slices.ContainsFunc(other.Hosts, func(h Host) bool { return mine[h] })
+			known[other] = shares
+		}
+		return shares
+	}
 }

@@ -59,7 +59,7 @@ func (x *Index) ruleFor(owner string, h Host, client string, labels map[string]s
 		var all []*Merged
 		for _, m := range x.mostSpecific(h, ns, exportedPool) {
 			// "." does not count here: a rule that its own namespace sees was found in the client's.
-			if len(m.exports) == 0 || slices.Contains(m.exports, "*") || slices.Contains(m.exports, client) {
+			if len(m.exports) == 0 || has(m.exports, "*") || has(m.exports, client) {
 				all = append(all, m)
 			}
 		}

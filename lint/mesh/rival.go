@@ -1,9 +1,9 @@
 package mesh
 
 import (
+	"crypto/sha256"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -50,26 +50,30 @@ func (x *Index) gather(key any, list []*Target) *gathering {
 
 func (x *Index) newGathering(list []*Target) *gathering {
 	g := &gathering{of: map[*Target]*group{}, local: map[string][]*group{}, client: map[string][]*group{}}
-	groups, said := map[[2]string]*group{}, map[string]bool{}
+	type statement struct {
+		namespace string
+		wording   digest
+	}
+	groups, said := map[statement]*group{}, map[digest]bool{}
 	for _, t := range list {
-		if t.IsService() || x.seenByNobody(t) {
+		if t.IsService() || x.Hidden(t) {
 			continue
 		}
-		ns, text := t.Namespace(), wording(t)
-		if have := groups[[2]string{ns, text}]; have != nil {
+		says := statement{t.Namespace(), t.wording()}
+		if have := groups[says]; have != nil {
 			have.members = append(have.members, t)
 			g.of[t] = have
 			continue
 		}
-		made := &group{namespace: ns, members: []*Target{t}, repeats: said[text]}
-		groups[[2]string{ns, text}], said[text], g.of[t] = made, true, made
-		g.local[ns] = append(g.local[ns], made)
+		made := &group{namespace: says.namespace, members: []*Target{t}, repeats: said[says.wording]}
+		groups[says], said[says.wording], g.of[t] = made, true, made
+		g.local[made.namespace] = append(g.local[made.namespace], made)
 		if x.public(t) {
 			g.public = append(g.public, made)
 			continue
 		}
 		g.chosen = append(g.chosen, made)
-		for _, ns := range x.chosenClients(t) {
+		for ns := range x.chosenClients(t) {
 			g.client[ns] = append(g.client[ns], made)
 		}
 	}
@@ -88,21 +92,27 @@ func repeatsLast(a, b *group) int {
 	return -1
 }
 
-// wording is what an entry says, as text: its labels count because Istio compares them before it puts entries together.
-func wording(t *Target) string {
-	var b strings.Builder
-	for _, v := range []object.Value{t.Object.Spec(), t.Object.Root().At("metadata", "labels")} {
-		if js, err := v.MarshalJSON(); err == nil {
-			b.Write(js)
+// digest stands for a text.
+type digest [sha256.Size]byte
+
+// wording is what an entry says: its labels count because Istio compares them before it puts entries together.
+func (t *Target) wording() digest {
+	t.said.Do(func() {
+		h := sha256.New()
+		for _, v := range []object.Value{t.Object.Spec(), t.Object.Root().At("metadata", "labels")} {
+			if js, err := v.MarshalJSON(); err == nil {
+				h.Write(js)
+			}
 		}
-	}
-	return b.String()
+		h.Sum(t.saying[:0])
+	})
+	return t.saying
 }
 
 // beside yields, of each group that some client sees beside t, the first entry and their number, t itself left out.
 func (g *gathering) beside(x *Index, t *Target) iter.Seq2[*Target, int] {
 	return func(yield func(*Target, int) bool) {
-		if x.seenByNobody(t) {
+		if x.Hidden(t) {
 			return
 		}
 		mine, own := g.of[t], t.Namespace()
@@ -119,7 +129,7 @@ func (g *gathering) beside(x *Index, t *Target) iter.Seq2[*Target, int] {
 			return yield(first, n)
 		}
 		for _, q := range g.local[own] {
-			if _, meet := x.CommonClient(t, q.members[0]); meet && !give(q) {
+			if x.meetSomewhere(t, q.members[0]) && !give(q) {
 				return
 			}
 		}
@@ -145,7 +155,7 @@ func (g *gathering) beside(x *Index, t *Target) iter.Seq2[*Target, int] {
 			return
 		}
 		given := map[*group]bool{} // one may be exported to several of the namespaces that see t
-		for _, ns := range x.chosenClients(t) {
+		for ns := range x.chosenClients(t) {
 			if !abroad(g.client[ns], given) {
 				return
 			}
@@ -153,67 +163,60 @@ func (g *gathering) beside(x *Index, t *Target) iter.Seq2[*Target, int] {
 	}
 }
 
-// exports is the exportTo list that counts for a target, the mesh's default if it has none.
-func (x *Index) exports(t *Target) []string {
-	if len(t.ExportTo) == 0 {
-		return x.settings.DefaultServiceExportTo
-	}
-	return t.ExportTo
-}
-
-func (x *Index) seenByNobody(t *Target) bool {
-	return !x.public(t) && slices.Contains(x.exports(t), "~")
-}
-
-// chosenClients are the namespaces that a target is exported to, if it is not exported to all.
-func (x *Index) chosenClients(t *Target) []string {
-	if x.public(t) || x.seenByNobody(t) {
-		return nil
-	}
-	var out []string
-	for _, ns := range x.exports(t) {
-		if ns == "." {
-			ns = t.Namespace()
+// chosenClients yields the namespaces that a target is exported to, if it is not exported to all.
+func (x *Index) chosenClients(t *Target) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if x.public(t) || x.Hidden(t) {
+			return
 		}
-		if !slices.Contains(out, ns) {
-			out = append(out, ns)
+		own, to := t.Namespace(), x.exports(t)
+		for _, ns := range to {
+			if ns == "." {
+				if has(to, own) {
+					continue
+				}
+				ns = own
+			}
+			if !yield(ns) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // Everywhere stands for all namespaces that nothing singles out.
 const Everywhere = "*"
 
-// CommonClient returns a namespace whose clients see both targets, Everywhere if all do.
-func (x *Index) CommonClient(a, b *Target) (string, bool) {
-	if clients := x.CommonClients(a, b); len(clients) > 0 {
-		return clients[0], true
-	}
-	return "", false
-}
-
-// CommonClients returns the namespaces whose clients see both targets: first those of the targets, then the others, or
+// CommonClients yields the namespaces whose clients see both targets: first those of the targets, then the others, or
 // Everywhere for them if all see both.
-func (x *Index) CommonClients(a, b *Target) []string {
-	var out []string
-	add := func(ns string) {
-		if !slices.Contains(out, ns) && x.Sees(a, ns) && x.Sees(b, ns) {
-			out = append(out, ns)
+func (x *Index) CommonClients(a, b *Target) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		na, nb := a.Namespace(), b.Namespace()
+		both := func(ns string) bool { return x.Sees(a, ns) && x.Sees(b, ns) }
+		if both(na) && !yield(na) || nb != na && both(nb) && !yield(nb) {
+			return
+		}
+		if x.public(a) && x.public(b) {
+			yield(Everywhere)
+			return
+		}
+		if x.public(a) {
+			a, b = b, a
+		}
+		for ns := range x.chosenClients(a) {
+			if ns != na && ns != nb && x.Sees(b, ns) && !yield(ns) {
+				return
+			}
 		}
 	}
-	add(a.Namespace())
-	add(b.Namespace())
-	if x.public(a) && x.public(b) {
-		return append(out, Everywhere)
+}
+
+// meetSomewhere says whether a client sees both targets.
+func (x *Index) meetSomewhere(a, b *Target) bool {
+	for range x.CommonClients(a, b) {
+		return true
 	}
-	for _, ns := range x.chosenClients(a) {
-		add(ns)
-	}
-	for _, ns := range x.chosenClients(b) {
-		add(ns)
-	}
-	return out
+	return false
 }
 
 // First returns which of two ServiceEntries Istio takes first for clients that see both, nil if that is not known: one that is
@@ -248,7 +251,7 @@ func Separate(a, b *Target) []string {
 	if !sameLabels(a, b, "spec", "workloadSelector", "labels") {
 		out = append(out, "workloadSelector")
 	}
-	if !slices.Equal(sorted(a.ExportTo), sorted(b.ExportTo)) {
+	if !slices.Equal(a.ExportTo, b.ExportTo) {
 		out = append(out, "exportTo")
 	}
 	return out
@@ -265,10 +268,4 @@ func sameLabels(a, b *Target, path ...any) bool {
 		}
 	}
 	return true
-}
-
-func sorted(list []string) []string {
-	set := slices.Clone(list)
-	slices.Sort(set)
-	return slices.Compact(set)
 }

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestRivals(t *testing.T) {
 			found[other.Namespace()+"/"+other.Object.Name] = true
 		}
 		for _, b := range ix.Targets(host) {
-			_, meet := ix.CommonClient(a, b)
+			meet := len(slices.Collect(ix.CommonClients(a, b))) > 0
 			if name := b.Namespace() + "/" + b.Object.Name; a != b && name != "a/two" && name != "a/one" && meet != found[name] {
 				t.Errorf("%s and %s: a common client %v, rivals %v", a.Object.Key, b.Object.Key, meet, found[name])
 			}
@@ -80,7 +81,7 @@ func TestCommonClients(t *testing.T) {
 		}
 		ix := world(t, Settings{}, entry("a", "one", "x.example.com", "", exported(c.a))+entry("b", "two", "x.example.com", "", exported(c.b)))
 		a, b := entryOf(t, ix, "a", "one"), entryOf(t, ix, "b", "two")
-		if got := strings.Join(ix.CommonClients(a, b), " "); got != c.want {
+		if got := strings.Join(slices.Collect(ix.CommonClients(a, b)), " "); got != c.want {
 			t.Errorf("exportTo %q and %q: %q, want %q", c.a, c.b, got, c.want)
 		}
 	}

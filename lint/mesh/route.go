@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,6 +14,8 @@ type Route struct {
 	Path   object.Path // of the destination
 	Host   Host
 	Port   uint32 // 0 if the route names none
+
+	gateways bool // the VirtualService has routes for gateways, not for sidecars alone
 }
 
 // routesOf lists the destinations of the http routes of a VirtualService or HTTPRoute.
@@ -20,6 +23,7 @@ func (x *Index) routesOf(o *object.Object) []*Route {
 	var out []*Route
 	switch o.Kind {
 	case object.VirtualService:
+		gateways := boundToGateway(o)
 		for i, http := range o.Spec().Get("http").Items() {
 			at := object.Path{"spec", "http", i}
 			add := func(d object.Value, elems ...any) {
@@ -29,6 +33,7 @@ func (x *Index) routesOf(o *object.Object) []*Route {
 				out = append(out, &Route{
 					Object: o, Path: at.Child(elems...),
 					Host: QualifyHost(d.Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain), Port: uint32(d.At("port", "number").Int()),
+					gateways: gateways,
 				})
 			}
 			for j, route := range http.Get("route").Items() {
@@ -70,27 +75,43 @@ func (x *Index) backendHost(route *object.Object, ref object.Value) Host {
 // Routes that no request can meet, because the hosts of their VirtualService have only ports that Envoy treats as L4, are left
 // out.
 func (x *Index) CleartextRoutes(host Host, port uint32) []*Route {
-	var out []*Route
-	pick := func(list []*Route) {
-		for _, r := range list {
-			if x.leadsTo(r, port) && x.receives(r) {
-				out = append(out, r)
+	out := slices.Collect(x.cleartextRoutes(host, port))
+	if host.IsWildcard() {
+		slices.SortFunc(out, func(a, b *Route) int {
+			return strings.Compare(a.Object.String()+a.Path.String(), b.Object.String()+b.Path.String())
+		})
+	}
+	return out
+}
+
+// HasCleartextRoute says whether there is such a route.
+func (x *Index) HasCleartextRoute(host Host, port uint32) bool {
+	for range x.cleartextRoutes(host, port) {
+		return true
+	}
+	return false
+}
+
+func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
+	return func(yield func(*Route) bool) {
+		give := func(list []*Route) bool {
+			for _, r := range list {
+				if x.leadsTo(r, port) && x.receives(r) && !yield(r) {
+					return false
+				}
+			}
+			return true
+		}
+		if !host.IsWildcard() {
+			give(x.routes.at(x.seed, host))
+			return
+		}
+		for h, l := range x.routes.all() { // a wildcard ServiceEntry that is a route's destination is rare
+			if host.Covers(h) && !give(l.items) {
+				return
 			}
 		}
 	}
-	if !host.IsWildcard() {
-		pick(x.routes.at(x.seed, host))
-		return out
-	}
-	for h, l := range x.routes.all() { // a wildcard ServiceEntry that is a route's destination is rare
-		if host.Covers(h) {
-			pick(l.items)
-		}
-	}
-	slices.SortFunc(out, func(a, b *Route) int {
-		return strings.Compare(a.Object.String()+a.Path.String(), b.Object.String()+b.Path.String())
-	})
-	return out
 }
 
 // leadsTo says whether a route's destination is a port. A destination without one is the host's only port, else the port on
@@ -99,7 +120,7 @@ func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.Port != 0 {
 		return r.Port == port
 	}
-	if r.Object.Kind == object.VirtualService && boundToGateway(r.Object) {
+	if r.gateways {
 		return true
 	}
 	return slices.ContainsFunc(x.Targets(r.Host), func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
@@ -126,24 +147,48 @@ func boundToGateway(vs *object.Object) bool {
 // receives says whether requests can meet a route. Sidecars put an http route only on ports that they read requests from: not
 // on those of protocol TLS, HTTPS or TCP. It is true of hosts that are not in view.
 func (x *Index) receives(r *Route) bool {
-	if r.Object.Kind != object.VirtualService || boundToGateway(r.Object) {
+	if r.Object.Kind != object.VirtualService || r.gateways {
+		return true
+	}
+	e := x.entranceOf(r.Object)
+	if e.unknown {
 		return true
 	}
 	rule := r.Object.Lookup(r.Path[:3])
-	for _, h := range r.Object.Spec().Get("hosts").Strings() {
-		reached := x.Reach(QualifyHost(h, NamespaceOf(r.Object), x.settings.ClusterDomain), NamespaceOf(r.Object))
-		if len(reached) == 0 {
-			return true
-		}
+	return slices.ContainsFunc(e.ports, func(port uint32) bool { return matchesPort(rule, port) })
+}
+
+// entrance is where requests for the hosts of a VirtualService come in.
+type entrance struct {
+	unknown bool     // one of the hosts is not in view
+	ports   []uint32 // from which sidecars read requests
+}
+
+// entranceOf looks at the hosts of a VirtualService, once: it may have many routes.
+func (x *Index) entranceOf(vs *object.Object) entrance {
+	if have, ok := x.entrances.Load(vs); ok {
+		e, _ := have.(entrance)
+		return e
+	}
+	var e entrance
+	from := NamespaceOf(vs)
+	for _, h := range sorted(vs.Spec().Get("hosts").Strings()) {
+		reached := x.Reach(QualifyHost(h, from, x.settings.ClusterDomain), from)
+		e.unknown = e.unknown || len(reached) == 0
 		for _, hit := range reached {
-			for _, t := range x.Merged(hit.Host, hit.Target, NamespaceOf(r.Object)) {
-				if slices.ContainsFunc(t.Ports, func(p Port) bool { return (p.Family == L7 || p.Family == Sniffed) && matchesPort(rule, p.Number) }) {
-					return true
+			for _, t := range x.Merged(hit.Host, hit.Target, from) {
+				for _, p := range t.Ports {
+					if p.Family == L7 || p.Family == Sniffed {
+						e.ports = append(e.ports, p.Number)
+					}
 				}
 			}
 		}
+		slices.Sort(e.ports)
+		e.ports = slices.Compact(e.ports)
 	}
-	return false
+	x.entrances.Store(vs, e)
+	return e
 }
 
 // matchesPort says whether an http route's match admits requests that come in on a port.

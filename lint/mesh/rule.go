@@ -11,22 +11,23 @@ import (
 type DestinationRule struct {
 	Object   *object.Object
 	Host     Host
-	ExportTo []string          // as written
 	Selector map[string]string // spec.workloadSelector.matchLabels; nil = no selector
 
+	exports []string // the set by which Istio decides visibility, sorted
 	created string
 }
 
 func ruleOf(o *object.Object, clusterDomain string) *DestinationRule {
 	spec := o.Spec()
 	r := &DestinationRule{
-		Object:   o,
-		Host:     QualifyHost(spec.Get("host").Str(), NamespaceOf(o), clusterDomain),
-		ExportTo: spec.Get("exportTo").Strings(),
-		created:  createdOf(o),
+		Object:  o,
+		Host:    QualifyHost(spec.Get("host").Str(), NamespaceOf(o), clusterDomain),
+		exports: sorted(spec.Get("exportTo").Strings()),
+		created: createdOf(o),
 	}
 	if sel := spec.Get("workloadSelector"); sel.Set() {
 		r.Selector = map[string]string{}
+		r.exports = []string{"."} // a rule with a workloadSelector never leaves its namespace
 		for k, v := range sel.Get("matchLabels").Fields() {
 			r.Selector[k] = v.Str()
 		}
@@ -40,27 +41,15 @@ func (r *DestinationRule) HasPolicy() bool { return r.Object.Spec().Get("traffic
 // Namespace is where the rule lives.
 func (r *DestinationRule) Namespace() string { return NamespaceOf(r.Object) }
 
-// exports is the set by which Istio decides visibility: a rule with a workloadSelector never leaves its namespace.
-func (r *DestinationRule) exports() []string {
-	if r.Selector != nil {
-		return []string{"."}
-	}
-	set := slices.Clone(r.ExportTo)
-	slices.Sort(set)
-	return slices.Compact(set)
-}
-
 func (r *DestinationRule) isPrivate(meshDefault []string) bool {
-	set := r.exports()
-	if len(set) == 0 {
-		return slices.Contains(meshDefault, ".")
+	if len(r.exports) == 0 {
+		return has(meshDefault, ".")
 	}
-	return len(set) == 1 && (set[0] == "." || set[0] == r.Namespace())
+	return len(r.exports) == 1 && (r.exports[0] == "." || r.exports[0] == r.Namespace())
 }
 
 func (r *DestinationRule) inOwnPool() bool {
-	set := r.exports()
-	return len(set) == 0 || slices.Contains(set, "*") || slices.Contains(set, ".") || slices.Contains(set, r.Namespace())
+	return len(r.exports) == 0 || has(r.exports, "*") || has(r.exports, ".") || has(r.exports, r.Namespace())
 }
 
 // olderRule is the order in which Istio merges rules: those with a selector first, then by age.
@@ -81,6 +70,7 @@ type Merged struct {
 	Subsets []Subset
 
 	exports []string
+	named   map[string]int // indexes of Subsets
 }
 
 // Subset is a subset of a merged rule.
@@ -101,12 +91,11 @@ func (m *Merged) Selector() map[string]string { return m.Rules[0].Selector }
 
 // Subset returns the subset with a name.
 func (m *Merged) Subset(name string) (Subset, bool) {
-	for _, s := range m.Subsets {
-		if s.Name == name {
-			return s, true
-		}
+	i, ok := m.named[name]
+	if !ok {
+		return Subset{}, false
 	}
-	return Subset{}, false
+	return m.Subsets[i], true
 }
 
 // Has says whether a rule went into m.
@@ -121,9 +110,14 @@ func (m *Merged) add(r *DestinationRule) {
 	}
 	for i, s := range r.Object.Spec().Get("subsets").Items() {
 		name := s.Get("name").Str()
-		if _, dup := m.Subset(name); !dup {
-			m.Subsets = append(m.Subsets, Subset{name, r, i})
+		if _, dup := m.named[name]; dup {
+			continue
 		}
+		if m.named == nil {
+			m.named = map[string]int{}
+		}
+		m.named[name] = len(m.Subsets)
+		m.Subsets = append(m.Subsets, Subset{name, r, i})
 	}
 }
 
@@ -135,15 +129,14 @@ func (m *Merged) add(r *DestinationRule) {
 func merge(rules []*DestinationRule, enhanced bool) []*Merged {
 	var out []*Merged
 	for _, r := range rules {
-		exports := r.exports()
 		separate := true
 		for _, m := range out {
 			if enhanced {
-				if slices.Equal(exports, m.exports) {
+				if slices.Equal(r.exports, m.exports) {
 					separate = false
 				} else {
 					separate = true
-					if len(m.exports) == 0 || !containsAll(exports, m.exports) {
+					if len(m.exports) == 0 || !hasAll(r.exports, m.exports) {
 						continue
 					}
 				}
@@ -160,7 +153,7 @@ func merge(rules []*DestinationRule, enhanced bool) []*Merged {
 			m.add(r)
 		}
 		if separate || len(out) == 0 {
-			m := &Merged{exports: exports}
+			m := &Merged{exports: r.exports}
 			m.add(r)
 			out = append(out, m)
 		}
@@ -183,16 +176,16 @@ const (
 
 // Meet says how Istio treats two rules; for Swallow also which of them has the shorter exportTo.
 func (x *Index) Meet(a, b *DestinationRule) (Meeting, *DestinationRule) {
-	ea, eb := a.exports(), b.exports()
+	ea, eb := a.exports, b.exports
 	if !x.meet(a, b) {
 		return Strangers, nil
 	}
 	switch {
 	case slices.Equal(ea, eb):
 		return Merge, nil
-	case len(ea) > 0 && containsAll(eb, ea):
+	case len(ea) > 0 && hasAll(eb, ea):
 		return Swallow, a
-	case len(eb) > 0 && containsAll(ea, eb):
+	case len(eb) > 0 && hasAll(ea, eb):
 		return Swallow, b
 	}
 	return Displace, nil
@@ -208,22 +201,13 @@ func (x *Index) meet(a, b *DestinationRule) bool {
 	if pa || pb {
 		return false
 	}
-	ea, eb := a.exports(), b.exports()
-	all := func(set []string) bool { return len(set) == 0 || slices.Contains(set, "*") }
-	return all(ea) || all(eb) || slices.ContainsFunc(ea, func(to string) bool { return to != "." && to != "~" && slices.Contains(eb, to) })
+	ea, eb := a.exports, b.exports
+	all := func(set []string) bool { return len(set) == 0 || has(set, "*") }
+	return all(ea) || all(eb) || slices.ContainsFunc(ea, func(to string) bool { return to != "." && to != "~" && has(eb, to) })
 }
 
 // Private says whether only clients of the rule's own namespace see it.
 func (x *Index) Private(r *DestinationRule) bool { return r.isPrivate(x.settings.DefaultRuleExportTo) }
-
-func containsAll(set, subset []string) bool {
-	for _, s := range subset {
-		if !slices.Contains(set, s) {
-			return false
-		}
-	}
-	return true
-}
 
 // pick chooses among merged rules for a proxy, as SidecarScope.DestinationRule does: a rule whose selector matches the proxy's
 // labels, else the last one without a selector.

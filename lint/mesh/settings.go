@@ -53,6 +53,7 @@ func withDefaults(s Settings) Settings {
 			s.DNSCapture = &on
 		}
 	}
+	s.DefaultServiceExportTo, s.DefaultRuleExportTo = sorted(s.DefaultServiceExportTo), sorted(s.DefaultRuleExportTo)
 	if s.ClusterDomain == "" {
 		s.ClusterDomain = "cluster.local"
 	}

@@ -2,39 +2,76 @@ package mesh
 
 import "slices"
 
-// exportedTo says whether an exportTo list, or the mesh's default for an empty one, makes an object of namespace owner visible
-// in namespace client.
-func exportedTo(exportTo, meshDefault []string, owner, client string) bool {
-	if len(exportTo) == 0 {
-		exportTo = meshDefault
+// An exportTo list may name thousands of namespaces, and is asked for each pair of objects: they are kept sorted.
+
+// sorted is a list as a set, in order.
+func sorted(list []string) []string {
+	if len(list) < 2 {
+		return list
 	}
-	switch {
-	case len(exportTo) == 0 || slices.Contains(exportTo, "*"):
-		return true
-	case slices.Contains(exportTo, "~"): // hides the object from everybody, whatever else the list says
-		return false
+	set := slices.Clone(list)
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+// has says whether a sorted list holds a string.
+func has(set []string, s string) bool {
+	_, found := slices.BinarySearch(set, s)
+	return found
+}
+
+// hasAll says whether a sorted list holds all of another.
+func hasAll(set, subset []string) bool {
+	for _, s := range subset {
+		i, found := slices.BinarySearch(set, s)
+		if !found {
+			return false
+		}
+		set = set[i+1:]
 	}
-	return slices.Contains(exportTo, client) || owner == client && slices.Contains(exportTo, ".")
+	return true
+}
+
+// exports is the exportTo list that counts for a target, the mesh's default if it has none.
+func (x *Index) exports(t *Target) []string {
+	if len(t.ExportTo) == 0 {
+		return x.settings.DefaultServiceExportTo
+	}
+	return t.ExportTo
 }
 
 // Sees says whether clients in namespace ns see the target. Sidecar resources are not applied.
 func (x *Index) Sees(t *Target, ns string) bool {
-	return exportedTo(t.ExportTo, x.settings.DefaultServiceExportTo, t.Namespace(), ns)
+	switch {
+	case x.public(t):
+		return true
+	case x.Hidden(t): // whatever else the list says
+		return false
+	}
+	to := x.exports(t)
+	return has(to, ns) || ns == t.Namespace() && has(to, ".")
 }
 
 // public says whether the target is exported to all namespaces.
 func (x *Index) public(t *Target) bool {
-	to := t.ExportTo
-	if len(to) == 0 {
-		to = x.settings.DefaultServiceExportTo
-	}
-	return len(to) == 0 || slices.Contains(to, "*")
+	to := x.exports(t)
+	return len(to) == 0 || has(to, "*")
 }
 
 // ClientNamespaces returns the namespaces whose clients may meet different rules for the target: its own, those that have a
 // rule of their own for one of its hosts, those that an exportTo singles out, and one that stands for all others. Only
 // namespaces that see the target and hold an object of the index count, and always its own.
 func (x *Index) ClientNamespaces(t *Target) []string {
+	if have, ok := x.clients.Load(t); ok {
+		out, _ := have.([]string)
+		return out
+	}
+	out := x.clientNamespaces(t)
+	x.clients.Store(t, out)
+	return out
+}
+
+func (x *Index) clientNamespaces(t *Target) []string {
 	own := t.Namespace()
 	seen := map[string]bool{own: true, "*": true, ".": true, "~": true}
 	out := []string{own}
@@ -56,7 +93,7 @@ func (x *Index) ClientNamespaces(t *Target) []string {
 		for pattern := range x.patternsFor(h) {
 			for _, r := range x.rulesAt(pattern) {
 				add(NamespaceOf(r.Object))
-				for _, ns := range r.ExportTo {
+				for _, ns := range r.exports {
 					add(ns)
 				}
 			}
@@ -74,10 +111,4 @@ func (x *Index) ClientNamespaces(t *Target) []string {
 }
 
 // Hidden says whether no namespace at all sees the target, so that Istio compiles nothing from it but its endpoints.
-func (x *Index) Hidden(t *Target) bool {
-	to := t.ExportTo
-	if len(to) == 0 {
-		to = x.settings.DefaultServiceExportTo
-	}
-	return slices.Contains(to, "~") && !slices.Contains(to, "*")
-}
+func (x *Index) Hidden(t *Target) bool { return has(x.exports(t), "~") && !x.public(t) }

@@ -1,0 +1,81 @@
+package mesh
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// endpointCounts remembers how many endpoints of a target have which labels: it is asked for each port of each host and subset.
+type endpointCounts struct {
+	mu    sync.Mutex
+	known map[string]endpointCount
+}
+
+type endpointCount struct {
+	n         int
+	addresses bool
+}
+
+// maxEndpointCounts bounds what is remembered of one target. A mesh in which rules come and go for years asks for more sets of
+// labels than any one of its rules has.
+const maxEndpointCounts = 8192
+
+// CountEndpoints returns the number of endpoints of spec.endpoints that have all of some labels, an absent value for any. It also
+// says whether each of them is an address, so that Envoy holds as many as there are; sockets (unix://) count as addresses if asked
+// for.
+func (t *Target) CountEndpoints(labels object.Value, sockets bool) (n int, addresses bool) {
+	key := labelText(labels)
+	if sockets {
+		key = "unix " + key
+	}
+	c := &t.endpointCounts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if have, ok := c.known[key]; ok {
+		return have.n, have.addresses
+	}
+	addresses = true
+	for _, e := range t.Endpoints().Items() {
+		if !hasLabels(e, labels) {
+			continue
+		}
+		n++
+		address := e.Get("address").Str()
+		addresses = addresses && (Host(address).IsAddress() || sockets && strings.HasPrefix(address, "unix://"))
+	}
+	if c.known == nil || len(c.known) >= maxEndpointCounts {
+		c.known = map[string]endpointCount{}
+	}
+	c.known[key] = endpointCount{n, addresses}
+	return n, addresses
+}
+
+func hasLabels(endpoint, labels object.Value) bool {
+	for k, v := range labels.Fields() {
+		if endpoint.At("labels", k).Text() != v.Text() {
+			return false
+		}
+	}
+	return true
+}
+
+// labelText writes labels such that equal ones, in whatever order, have equal texts.
+func labelText(labels object.Value) string {
+	if labels.Len() == 0 {
+		return ""
+	}
+	pairs := make([][2]string, 0, labels.Len())
+	for k, v := range labels.Fields() {
+		pairs = append(pairs, [2]string{k, v.Text()})
+	}
+	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1])) })
+	var b strings.Builder
+	for _, p := range pairs {
+		b.WriteString(p[0] + "\x00" + p[1] + "\x00")
+	}
+	return b.String()
+}

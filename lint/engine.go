@@ -201,10 +201,14 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
 		return
 	}
+	outsized := outsizedReason(ix, o)
+	if outsized != "" {
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "only the form of the manifest is judged: " + outsized})
+	}
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
-		if a.missing(ix) != "" || !passes(a.gates, o) {
+		if a.missing(ix) != "" || outsized != "" && a.rule.Category != CategoryInput || !passes(a.gates, o) {
 			continue
 		}
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
@@ -232,6 +236,18 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
+}
+
+// outsizedReason says why an object is too large for the rules that look at more than the form of it, "" if it is not: their cost
+// grows with what Istio would compile.
+func outsizedReason(ix *mesh.Index, o *object.Object) string {
+	if e, too := mesh.ExcessOf(o); too {
+		return fmt.Sprintf("%s has %d items, and %d are the most that the API server takes", e.Path, e.Items, e.Most)
+	}
+	if most, too := effective.TooWide(ix, o); too {
+		return fmt.Sprintf("it is for more than %d ports of hosts, each of which would be a cluster in every proxy", most)
+	}
+	return ""
 }
 
 // ErrTooLong is the error of a rule that was stopped because it took too long.

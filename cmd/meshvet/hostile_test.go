@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A page of text can ask for more than a mesh can hold: hosts times ports times addresses, namespaces times rules. Each of these
+// took minutes or gigabytes once, or would take them if something were compared pair by pair.
+func TestHostileMeshes(t *testing.T) {
+	object := func(kind, name, spec string) string {
+		return "apiVersion: networking.istio.io/v1\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: ns}\nspec:\n" + spec
+	}
+	entry := func(name, spec string) string {
+		return object("ServiceEntry", name, "  location: MESH_EXTERNAL\n  resolution: DNS\n"+spec)
+	}
+	rule := func(name, spec string) string {
+		return object("DestinationRule", name, spec+"  trafficPolicy: {connectionPool: {http: {maxRetries: 3}, tcp: {maxConnections: 3}}}\n")
+	}
+	list := func(field string, n int, item string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "  %s:\n", field)
+		for i := range n {
+			b.WriteString("  - " + strings.ReplaceAll(item, "#", fmt.Sprint(i)) + "\n")
+		}
+		return b.String()
+	}
+	repeat := func(n int, f func(i int) string) []string {
+		var out []string
+		for i := range n {
+			out = append(out, f(i))
+		}
+		return out
+	}
+	addresses := func(n int) string {
+		var b strings.Builder
+		b.WriteString("  addresses:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  - 10.%d.%d.%d\n", i>>16, i>>8&255, i&255)
+		}
+		return b.String()
+	}
+	hosts := func(n int, under string) string { return list("hosts", n, "h#"+under+".example.com") }
+	ports := func(n int, protocol string) string {
+		var b strings.Builder
+		b.WriteString("  ports:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  - {number: %d, name: p%d, protocol: %s}\n", i+1, i, protocol)
+		}
+		return b.String()
+	}
+	one := entry("one", "  hosts: [a.example.com]\n  ports: [{number: 443, name: tls, protocol: TLS}, {number: 80, name: http, protocol: HTTP}]\n")
+	wide := func(n int, protocol string) []string {
+		return repeat(n, func(i int) string {
+			return entry(fmt.Sprint("e", i), hosts(256, fmt.Sprint(".u", i))+ports(256, protocol))
+		})
+	}
+	subsets := list("subsets", 4096, "{name: s#, labels: {v: a#}, trafficPolicy: {outlierDetection: {maxEjectionPercent: 1}}}")
+	for name, docs := range map[string][]string{
+		"hosts times addresses": {entry("a", hosts(2000, "")+addresses(3000)+ports(3, "TCP"))},
+		"hosts times ports":     wide(20, "TCP"),
+		"addresses times ports": repeat(20, func(i int) string {
+			return entry(fmt.Sprint("e", i), hosts(39, fmt.Sprint(".u", i))+addresses(256)+ports(256, "TCP"))
+		}),
+		"rules times hosts":       append(wide(20, "TLS"), repeat(20, func(i int) string { return rule(fmt.Sprint("d", i), "  host: '*.example.com'\n") })...),
+		"subsets times hosts":     append(wide(1, "TLS"), object("DestinationRule", "d", "  host: '*.example.com'\n"+subsets)),
+		"subsets times endpoints": {entry("a", hosts(30, "")+ports(30, "TCP")+list("endpoints", 4096, "{address: 10.0.0.1, labels: {v: a#}}")), object("DestinationRule", "d", "  host: '*.example.com'\n"+subsets)},
+		"namespaces of exportTo": append(repeat(20, func(i int) string {
+			return entry(fmt.Sprint("e", i), hosts(1, "")+ports(3, "TCP")+list("exportTo", 4000+i, "n#"))
+		}), repeat(40, func(i int) string {
+			return rule(fmt.Sprint("d", i), "  host: h0.example.com\n"+list("exportTo", 4000-i, "n#"))
+		})...),
+		"items of a wrong type":      {object("DestinationRule", "d", "  host: a.example.com\n  subsets: ["+strings.Repeat("1, ", 4000)+"]\n")},
+		"more items than are judged": {object("DestinationRule", "d", "  host: a.example.com\n  subsets: ["+strings.Repeat("1, ", 400_000)+"]\n")},
+		"routes":                     {one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "route: [{destination: {host: a.example.com, port: {number: 443}}}]")), rule("d", "  host: a.example.com\n")},
+		"labels of hosts": append(repeat(100, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
+		}), rule("d", "  host: '*.com'\n")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mesh.yaml")
+			if err := os.WriteFile(file, []byte(strings.Join(docs, "---\n")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var errs bytes.Buffer
+			start := time.Now()
+			code := run(t.Context(), []string{"lint", "--complete", "--format", "json", file}, process{
+				stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs,
+				getenv: func(string) string { return "" },
+				getwd:  func() (string, error) { return filepath.Dir(file), nil },
+			})
+			// The bound is generous to a busy machine; these take a second or two.
+			if took := time.Since(start); took > time.Minute {
+				t.Errorf("took %v", took)
+			}
+			if strings.Contains(errs.String(), "panic") {
+				t.Errorf("exit code %d: %s", code, errs.String())
+			}
+		})
+	}
+}

@@ -231,7 +231,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.failed(a, p, err)
 		}
 	}
-	if o.Kind == object.DestinationRule && len(v.findings) > 0 && around.ambient() {
+	if o.Kind == object.DestinationRule && outsized == "" && len(v.findings) > 0 && around.ambient() {
 		for i := range v.findings {
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}

@@ -201,14 +201,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
 		return
 	}
-	outsized := outsizedReason(ix, o)
-	if outsized != "" {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "only the form of the manifest is judged: " + outsized})
-	}
+	outsized := v.outsized(ix, o)
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
-		if a.missing(ix) != "" || outsized != "" && a.rule.Category != CategoryInput || !passes(a.gates, o) {
+		if a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput || !passes(a.gates, o) {
 			continue
 		}
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
@@ -231,23 +228,33 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.failed(a, p, err)
 		}
 	}
-	if o.Kind == object.DestinationRule && outsized == "" && len(v.findings) > 0 && around.ambient() {
+	if o.Kind == object.DestinationRule && !outsized && len(v.findings) > 0 && around.ambient() {
 		for i := range v.findings {
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
 }
 
-// outsizedReason says why an object is too large for the rules that look at more than the form of it, "" if it is not: their cost
-// grows with what Istio would compile.
-func outsizedReason(ix *mesh.Index, o *object.Object) string {
+// outsized says whether an object is too large for the rules that look at more than the form of it, whose cost grows with what
+// Istio would compile. What the API server refuses for its size is MV902's to tell; the rest is a problem, so that nothing passes
+// for judged that is not.
+func (v *visit) outsized(ix *mesh.Index, o *object.Object) bool {
+	const formOnly = "only the form of the manifest is judged"
 	if e, too := mesh.ExcessOf(o); too {
-		return fmt.Sprintf("%s has %d items, and %d are the most that the API server takes", e.Path, e.Items, e.Most)
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: fmt.Sprintf(
+			"%s: %s has %d items, and %d are the most that the API server takes", formOnly, e.Path, e.Items, e.Most)})
+		return true
 	}
-	if most, too := effective.TooWide(ix, o); too {
-		return fmt.Sprintf("it is for more than %d ports of hosts, each of which would be a cluster in every proxy", most)
+	most, wide := effective.TooWide(ix, o)
+	if wide {
+		v.problems = append(v.problems, object.Problem{
+			Kind: object.Bounds,
+			Message: fmt.Sprintf("%s is for more than %d ports of hosts, each of which would be a cluster in every proxy: %s; split the object, or name fewer hosts",
+				o.Key, most, formOnly),
+			Location: o.Locate(nil),
+		})
 	}
-	return ""
+	return wide
 }
 
 // ErrTooLong is the error of a rule that was stopped because it took too long.

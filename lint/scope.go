@@ -296,8 +296,7 @@ func (d *folder) cut(shared []*object.File, over *folder) []*scope {
 	return out
 }
 
-// findCollisions decides clashes and collides, and returns what is defined at and below the folder, nil if that decides nothing
-// more.
+// findCollisions decides clashes and collides, and returns what is defined at and below the folder.
 func (d *folder) findCollisions() map[object.Key]bool {
 	all := map[object.Key]bool{}
 	for _, f := range d.files {
@@ -319,9 +318,7 @@ func (d *folder) findCollisions() map[object.Key]bool {
 			all[key] = true
 		}
 	}
-	if d.collides = d.collides || d.clashes; d.collides {
-		return nil
-	}
+	d.collides = d.collides || d.clashes
 	return all
 }
 

@@ -55,6 +55,14 @@ func TestScopes(t *testing.T) {
 			map[string][]string{"over": {"over/deep/y.yaml", "over/x.yaml", "x.yaml"}, "(shared)": {"x.yaml"}},
 		},
 		{
+			"a folder that repeats what a file above it defines, above folders that repeat one another",
+			[]*object.File{named("b/x.yaml", "x"), named("b/c/x.yaml", "x"), named("b/c/p/y.yaml", "z"), named("b/c/q/y.yaml", "z")}, nil,
+			map[string][]string{
+				"b/c/p": {"b/c/p/y.yaml", "b/c/x.yaml", "b/x.yaml"}, "b/c/q": {"b/c/q/y.yaml", "b/c/x.yaml", "b/x.yaml"},
+				"b/c/(shared)": {"b/c/x.yaml", "b/x.yaml"}, "b/(shared)": {"b/x.yaml"},
+			},
+		},
+		{
 			"twice in one folder is a duplicate, not a mesh",
 			[]*object.File{named("a/x.yaml", "x"), named("a/again.yaml", "x")}, nil,
 			map[string][]string{"a": {"a/again.yaml", "a/x.yaml"}},

@@ -47,5 +47,5 @@ func bounds() string {
 	l := object.Limits{}.WithDefaults()
 	return fmt.Sprintf("The limits: %d MiB for a file and %d for a document, %d levels, %d values in a document and %d times as many through aliases as are "+
 		"written, %d documents in a file, %d items in a `kind: List`, %d in any list of a ServiceEntry or DestinationRule.",
-		l.FileBytes>>20, l.DocumentBytes>>20, l.Depth, l.Nodes, l.AliasFactor, l.Documents, l.ListItems, l.SpecItems)
+		l.FileBytes>>20, l.DocumentBytes>>20, l.Depth, l.Nodes, l.AliasFactor, l.Documents, l.ListItems, l.ObjectItems)
 }

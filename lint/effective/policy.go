@@ -79,9 +79,12 @@ func LevelsOfMerged(ix *mesh.Index, m *mesh.Merged, subset string) Levels {
 	return l
 }
 
-// levelsOfSubset is LevelsOfMerged for a subset of m.
+// levelsOfSubset is LevelsOfMerged for a subset of m. One without a name is none: nothing can lead to it.
 func levelsOfSubset(ix *mesh.Index, m *mesh.Merged, s mesh.Subset) Levels {
 	l := LevelsOfMerged(ix, m, "")
+	if s.Name == "" {
+		return l
+	}
 	l.Subset, l.SubsetPath = s.Rule.Object, object.Path{"spec", "subsets", s.Index}
 	return l
 }

@@ -3,6 +3,7 @@ package mesh
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,10 +29,7 @@ const maxEndpointCounts = 8192
 // says whether each of them is an address, so that Envoy holds as many as there are; sockets (unix://) count as addresses if asked
 // for.
 func (t *Target) CountEndpoints(labels object.Value, sockets bool) (n int, addresses bool) {
-	key := labelText(labels)
-	if sockets {
-		key = "unix " + key
-	}
+	key := strconv.FormatBool(sockets) + labelText(labels)
 	c := &t.endpointCounts
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +73,7 @@ func labelText(labels object.Value) string {
 	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1])) })
 	var b strings.Builder
 	for _, p := range pairs {
-		b.WriteString(p[0] + "\x00" + p[1] + "\x00")
+		b.WriteString(strconv.Quote(p[0]) + strconv.Quote(p[1]))
 	}
 	return b.String()
 }

@@ -21,7 +21,7 @@ type Index struct {
 	under    lists[string, Host]  // hosts of targets by every suffix of whole labels, for wildcard rules
 	rules    lists[Host, *DestinationRule]
 	routes   lists[Host, *Route]      // http routes by the host of their destination
-	opaque   lists[listener, *Target] // ServiceEntries by the listeners that their opaque ports need
+	opaque   lists[listener, *Target] // ServiceEntries by the listeners that their ports may need for themselves
 	spaces   shards[string, int]      // objects per namespace
 	oddHosts []Host                   // wildcard hosts of targets and rules whose star is not a whole label
 	complete map[object.Kind]bool

@@ -77,7 +77,8 @@ type ListenerRival struct {
 }
 
 // ListenerRivals returns, for each port for which a ServiceEntry needs a listener for itself, the first other ServiceEntry that
-// needs the same one, shares no host with it, and is seen by a client that sees both.
+// needs the same one, shares no host with it, and is seen by a client that sees both. Of two entries with resolution NONE either's
+// connections still arrive where they were meant to, so another kind of rival comes before that.
 func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 	listeners := x.opaqueListeners(t)
 	if len(listeners) == 0 {
@@ -85,12 +86,13 @@ func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 	}
 	ports := map[uint32]Port{} // those that have no rival yet
 	for _, p := range t.Ports {
-		if have, dup := ports[p.Number]; (p.IsOpaque() || p.IsTLS()) && (!dup || !have.IsOpaque()) {
+		if have, dup := ports[p.Number]; (p.IsOpaque() || p.IsTLS()) && (!dup || !have.IsOpaque() && p.IsOpaque()) {
 			ports[p.Number] = p
 		}
 	}
 	sameHost := t.hostSharing()
 	var out []ListenerRival
+	mild := map[uint32]int{}       // indexes in out of rivals that another kind may take the place of
 	compared := map[*Target]bool{} // at an address, which is as good as any other of its kind
 	ranged := map[*Target]bool{}   // at a range
 	for _, l := range listeners {
@@ -115,8 +117,20 @@ func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 			for _, q := range other.Ports {
 				p, wanted := ports[q.Number]
 				if wanted && (l.port == 0 || l.port == q.Number) && p.fills(l.address) && q.fills(l.address) && !sameHost(other) {
-					delete(ports, q.Number)
-					out = append(out, ListenerRival{other, l.address, p})
+					rival := ListenerRival{other, l.address, p}
+					i, found := mild[q.Number]
+					switch {
+					case t.Resolution != "NONE" || other.Resolution != "NONE":
+						delete(ports, q.Number)
+						if found {
+							out[i] = rival
+						} else {
+							out = append(out, rival)
+						}
+					case !found:
+						mild[q.Number] = len(out)
+						out = append(out, rival)
+					}
 				}
 			}
 			if _, wanted := ports[l.port]; len(ports) == 0 || l.port != 0 && !wanted {

@@ -175,17 +175,19 @@ func TestClientNamespaces(t *testing.T) {
 	for _, c := range []struct {
 		name, objects string
 		want          []string
+		byDefault     []string // whom entries without exportTo are exported to
 	}{
-		{"its own, the root and one for the rest", entry("egress", "api", host, "", ""), []string{"egress", "istio-system", "m"}},
-		{"those with a rule that reaches it", entry("egress", "api", host, "", "") + rule("z", "d", "*.com", "", pool), []string{"egress", "z", "istio-system", "m"}},
-		{"those that a rule is exported to", entry("egress", "api", host, "", "") + rule("egress", "d", host, "", ", exportTo: [z]"), []string{"egress", "z", "istio-system", "m"}},
-		{"only its own if it is private", entry("egress", "api", host, "", ", exportTo: ['.']") + rule("z", "d", host, "", pool), []string{"egress"}},
-		{"its own and those it is exported to", entry("egress", "api", host, "", ", exportTo: ['.', z, gone]"), []string{"egress", "z"}},
-		{"its own though it is hidden from it", entry("egress", "api", host, "", ", exportTo: [z]"), []string{"egress", "z"}},
-		{"its own though nobody sees it", entry("egress", "api", host, "", ", exportTo: ['~']"), []string{"egress"}},
+		{"its own, the root and one for the rest", entry("egress", "api", host, "", ""), []string{"egress", "istio-system", "m"}, nil},
+		{"those with a rule that reaches it", entry("egress", "api", host, "", "") + rule("z", "d", "*.com", "", pool), []string{"egress", "z", "istio-system", "m"}, nil},
+		{"those that a rule is exported to", entry("egress", "api", host, "", "") + rule("egress", "d", host, "", ", exportTo: [z]"), []string{"egress", "z", "istio-system", "m"}, nil},
+		{"only its own if it is private", entry("egress", "api", host, "", ", exportTo: ['.']") + rule("z", "d", host, "", pool), []string{"egress"}, nil},
+		{"its own and those it is exported to", entry("egress", "api", host, "", ", exportTo: ['.', z, gone]"), []string{"egress", "z"}, nil},
+		{"its own though it is hidden from it", entry("egress", "api", host, "", ", exportTo: [z]"), []string{"egress", "z"}, nil},
+		{"its own though nobody sees it", entry("egress", "api", host, "", ", exportTo: ['~']"), []string{"egress"}, nil},
+		{"its own and those the mesh exports it to", entry("egress", "api", host, "", ""), []string{"egress", "z"}, []string{"z", "."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ix := world(t, Settings{}, c.objects+others)
+			ix := world(t, Settings{DefaultServiceExportTo: c.byDefault}, c.objects+others)
 			if diff := cmp.Diff(c.want, ix.ClientNamespaces(entryOf(t, ix, "egress", "api"))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -200,11 +200,12 @@ func (x *Index) CommonClients(a, b *Target) iter.Seq[string] {
 			yield(Everywhere)
 			return
 		}
+		chosen, other := a, b
 		if x.public(a) {
-			a, b = b, a
+			chosen, other = b, a
 		}
-		for ns := range x.chosenClients(a) {
-			if ns != na && ns != nb && x.Sees(b, ns) && !yield(ns) {
+		for ns := range x.chosenClients(chosen) {
+			if ns != na && ns != nb && x.Sees(other, ns) && !yield(ns) {
 				return
 			}
 		}

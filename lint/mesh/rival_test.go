@@ -151,11 +151,16 @@ func TestListenerRivals(t *testing.T) {
 		return strings.Replace(tcp(ns, name, host, spec), "protocol: TCP", "protocol: TLS", 1)
 	}
 	allocated := strings.Replace(tcp("a", "allocated", "nine.example.com", ""), "\n---", "\nstatus: {addresses: [{value: 240.240.0.1, host: nine.example.com}]}\n---", 1)
+	passing := func(ns, name, host, addresses string) string {
+		return strings.Replace(tcp(ns, name, host, ", addresses: ["+addresses+"]"), "resolution: DNS", "resolution: NONE", 1)
+	}
 	ix := world(t, Settings{}, tcp("a", "one", "one.example.com", "")+tcp("b", "two", "two.example.com", "")+
 		tcp("a", "same-host", "one.example.com", "")+tcp("c", "hidden", "three.example.com", ", exportTo: ['.'], addresses: [192.0.2.1]")+
 		tcp("a", "addressed", "four.example.com", ", addresses: [192.0.2.1]")+tcp("c", "seen", "five.example.com", ", addresses: [192.0.2.1/32, 192.0.2.2]")+
 		tls("d", "tls", "six.example.com", ", addresses: [192.0.2.1, 192.0.2.0/24]")+tls("d", "named", "seven.example.com", "")+
-		tls("d", "range", "eight.example.com", ", addresses: [192.0.2.0/24]")+allocated)
+		tls("d", "range", "eight.example.com", ", addresses: [192.0.2.0/24]")+allocated+
+		passing("e", "passing", "ten.example.com", "198.51.100.1, 198.51.100.2")+passing("e", "alike", "eleven.example.com", "198.51.100.1")+
+		tcp("e", "worse", "twelve.example.com", ", addresses: [198.51.100.2]"))
 	for _, c := range []struct{ ns, name, rival, address string }{
 		{"a", "one", "b/two", ""},
 		{"b", "two", "a/one", ""},
@@ -166,6 +171,8 @@ func TestListenerRivals(t *testing.T) {
 		{"d", "named", "", ""},
 		{"d", "range", "", ""},
 		{"a", "allocated", "", ""},
+		{"e", "passing", "e/worse", "198.51.100.2"}, // two that pass connections on to where they were going do each other no harm
+		{"e", "alike", "e/passing", "198.51.100.1"},
 	} {
 		found := ix.ListenerRivals(entryOf(t, ix, c.ns, c.name))
 		if c.rival == "" {

@@ -86,7 +86,7 @@ func (x *Index) clientNamespaces(t *Target) []string {
 		out = append(out, ns)
 		return true
 	}
-	for _, ns := range t.ExportTo {
+	for _, ns := range x.exports(t) {
 		add(ns)
 	}
 	for _, h := range t.Hosts {

@@ -44,7 +44,7 @@ var oddDocuments = []string{
 }
 
 // fuzzLimits are small enough for the fuzzer to meet them.
-var fuzzLimits = Limits{FileBytes: 1 << 16, DocumentBytes: 1 << 14, Depth: 20, Nodes: 2000, Documents: 30, ListItems: 20, SpecItems: 15}
+var fuzzLimits = Limits{FileBytes: 1 << 16, DocumentBytes: 1 << 14, Depth: 20, Nodes: 2000, Documents: 30, ListItems: 20, ObjectItems: 15}
 
 func addSeeds(f *testing.F) {
 	f.Helper()

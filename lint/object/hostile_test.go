@@ -98,7 +98,7 @@ func TestHostile(t *testing.T) {
 				}
 			}
 			start := time.Now()
-			f, err := Load(t.Context(), "test.yaml", strings.NewReader(text), Limits{SpecItems: 1 << 20}) // what rules could not cope with is no burden here
+			f, err := Load(t.Context(), "test.yaml", strings.NewReader(text), Limits{ObjectItems: 1 << 20}) // what rules could not cope with is no burden here
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,9 +10,9 @@ type Limits struct {
 	AliasFactor   int // values that aliases may add, as a multiple of those written out; default 10
 	Documents     int // documents of a file; default 50,000
 	ListItems     int // items of a `kind: List`; default 20,000
-	// SpecItems is the most items in a list of a judged object; default 4,096, which is the most that Istio's
+	// ObjectItems is the most items in a list of a judged object; default 4,096, which is the most that Istio's
 	// CustomResourceDefinitions allow in any list that they bound.
-	SpecItems int
+	ObjectItems int
 }
 
 // aliasFloor is how many values aliases may add to any document, however small: ten times a tiny document is too little for
@@ -34,6 +34,6 @@ func (l Limits) WithDefaults() Limits {
 	set(&l.AliasFactor, 10)
 	set(&l.Documents, 50_000)
 	set(&l.ListItems, 20_000)
-	set(&l.SpecItems, 4_096)
+	set(&l.ObjectItems, 4_096)
 	return l
 }

@@ -416,9 +416,9 @@ func (l *loader) addObjects(root Value, list typed) {
 		l.template(marker, at, o.Kind.Judged())
 		return
 	}
-	if long := o.longList(l.limits.SpecItems); long.Exists() {
+	if long := o.longList(l.limits.ObjectItems); long.Exists() {
 		f.problem(Bounds, Location{File: f.Name, Range: f.rangeOf(long), Exact: true},
-			"%s is not judged: %s holds %d items, and %d are the most; split the object", strings.TrimSpace(o.Key.String()), cmp.Or(long.Key(), "a list"), long.Len(), l.limits.SpecItems)
+			"%s is not judged: %s holds %d items, and %d are the most; shorten it, or split the object", strings.TrimSpace(o.Key.String()), cmp.Or(long.Key(), "a list"), long.Len(), l.limits.ObjectItems)
 		return
 	}
 	f.Objects = append(f.Objects, o)

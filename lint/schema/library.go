@@ -54,7 +54,7 @@ func (w *walker) consult(raw map[string]any) ([]finding, error) {
 	if !schema && !metadata {
 		return w.found, nil
 	}
-	left := maxCopied
+	left := maxCopied + 1 // what is left of it shows that nothing was cut off
 	root, _ := w.k.prune(w.k.crd.root, Of(raw), &left).(map[string]any)
 	switch {
 	case left > 0:

@@ -84,7 +84,7 @@ func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 	if len(listeners) == 0 {
 		return nil
 	}
-	ports := map[uint32]Port{} // those that have no rival yet
+	ports := map[uint32]Port{} // those for which a rival, or a worse one, is still looked for
 	for _, p := range t.Ports {
 		if have, dup := ports[p.Number]; (p.IsOpaque() || p.IsTLS()) && (!dup || !have.IsOpaque() && p.IsOpaque()) {
 			ports[p.Number] = p

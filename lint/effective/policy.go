@@ -151,15 +151,16 @@ func (l Levels) fromSubset(p *Policy, port uint32) {
 	if !level.Set() {
 		return
 	}
-	for _, b := range Blocks {
-		if s := source(l.Subset, at, b); s.Set() {
-			p.Blocks[b] = s
-		}
-	}
 	entry := EntryFor(level, port)
 	if entry < 0 {
+		for _, b := range Blocks {
+			if s := source(l.Subset, at, b); s.Set() {
+				p.Blocks[b] = s
+			}
+		}
 		return
 	}
+	// The entry stands for the whole subset: what it cannot hold is the destination level's, whatever the subset says.
 	for b := range portBlocks {
 		if s := source(l.Subset, at.Child("portLevelSettings", entry), b); s.Set() {
 			p.Blocks[b] = s

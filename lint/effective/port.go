@@ -62,8 +62,12 @@ type Port struct {
 }
 
 func portOf(ix *mesh.Index, h mesh.Host, t *mesh.Target, p mesh.Port) Port {
+	cluster := ClusterTypeOf(t)
+	if cluster == DynamicDNS && !h.IsWildcard() {
+		cluster = EDS // Istio forwards dynamically for wildcards only, and has no addresses for other hosts
+	}
 	return Port{
-		Port: p, Host: h, Target: t, Cluster: ClusterTypeOf(t), InCluster: inMesh(t),
+		Port: p, Host: h, Target: t, Cluster: cluster, InCluster: inMesh(t),
 		Routed: p.Family == mesh.L4 && ix.HasCleartextRoute(h, p.Number),
 	}
 }

@@ -77,3 +77,15 @@ func labelText(labels object.Value) string {
 	}
 	return b.String()
 }
+
+// SelectsEndpoint says whether the workloadSelector of a ServiceEntry chooses a WorkloadEntry in view that has all of some
+// labels. What it chooses among pods is not in view.
+func (x *Index) SelectsEndpoint(t *Target, labels object.Value) bool {
+	selector := t.Object.Spec().At("workloadSelector", "labels")
+	for w := range x.All(object.WorkloadEntry) {
+		if NamespaceOf(w) == t.Namespace() && hasLabels(w.Spec(), selector) && hasLabels(w.Spec(), labels) {
+			return true
+		}
+	}
+	return false
+}

@@ -314,6 +314,49 @@ func (x *Index) Merged(h Host, t *Target, from string) []*Target {
 	return out
 }
 
+// ResolveForGateway is Resolve for gateway proxies of a namespace, which do not prefer their own namespace: a Service before
+// ServiceEntries, one that is exported to chosen namespaces before one that is exported to all, and of equals the oldest. nil if they
+// see none. Source: Istio's pilot/pkg/model, DefaultSidecarScopeForGateway.
+func (x *Index) ResolveForGateway(h Host, namespace string) *Target {
+	var best *Target
+	rank := func(t *Target) int {
+		n := 0
+		if !t.IsService() {
+			n += 2
+		}
+		if x.public(t) {
+			n++
+		}
+		return n
+	}
+	for _, t := range x.targets.at(x.seed, h) {
+		if x.Sees(t, namespace) && (best == nil || rank(t) < rank(best)) {
+			best = t
+		}
+	}
+	return best
+}
+
+// SharePorts says whether Istio adds the ports of b to those of a, both of one host and namespace. Endpoints come together whether
+// it does or not. Source: Istio's pilot/pkg/model, canMergeServices.
+func SharePorts(a, b *Target) bool {
+	return a.Object.Kind == b.Object.Kind && a.Resolution == b.Resolution && slices.Equal(a.ExportTo, b.ExportTo) &&
+		equalMaps(a.Object.Root().At("metadata", "labels"), b.Object.Root().At("metadata", "labels")) &&
+		equalMaps(a.Object.Spec().At("workloadSelector", "labels"), b.Object.Spec().At("workloadSelector", "labels"))
+}
+
+func equalMaps(a, b object.Value) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for k, v := range a.Fields() {
+		if w := b.Get(k); !w.Exists() || v.Text() != w.Text() {
+			return false
+		}
+	}
+	return true
+}
+
 // TargetsCovering returns the targets of all namespaces with a wildcard host that covers h, h's own left out.
 func (x *Index) TargetsCovering(h Host) []Reached {
 	var out []Reached

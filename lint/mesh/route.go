@@ -84,6 +84,9 @@ func (x *Index) CleartextRoutes(host Host, port uint32) []*Route {
 	return out
 }
 
+// IsRouted says whether an http route leads to a host.
+func (x *Index) IsRouted(host Host) bool { return len(x.routes.at(x.seed, host)) > 0 }
+
 // HasCleartextRoute says whether there is such a route.
 func (x *Index) HasCleartextRoute(host Host, port uint32) bool {
 	for range x.cleartextRoutes(host, port) {

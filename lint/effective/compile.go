@@ -1,0 +1,291 @@
+package effective
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Cluster is what Istio compiles for one port of a host and one subset of it, for one proxy.
+type Cluster struct {
+	Proxy  Proxy
+	Port   Port
+	Subset string
+	Rule   *mesh.Merged // the DestinationRule in force, nil if there is none
+	Policy *Policy
+
+	// Type is the type of the cluster in the end, after a loadBalancer PASSTHROUGH.
+	Type ClusterType
+	// Absent says why Istio compiles no cluster at all; then there are no settings.
+	Absent string
+	// Panics says that Istio's compiler panics on the input, and why.
+	Panics string
+
+	Settings []Setting // of the cluster
+	TCP      []Setting // of the tcp_proxy that leads to it, for ports that have one
+	Retries  []Retry   // of the requests that lead to it, for ports that carry requests
+
+	// Unpredicted are paths of the cluster that hang on what no manifest shows, such as the service accounts of pods.
+	Unpredicted []string
+}
+
+// Name is the name of the cluster, in Istio's form.
+func (c *Cluster) Name() string { return ClusterName(c.Port.Number, c.Subset, c.Port.Host) }
+
+// ClusterName is Istio's name for the cluster of a port. Source: Istio's pilot/pkg/model, BuildSubsetKey.
+func ClusterName(port uint32, subset string, host mesh.Host) string {
+	return fmt.Sprintf("outbound|%d|%s|%s", port, subset, host)
+}
+
+// Clusters lists what Istio compiles for a host and a proxy, port by port, each followed by its subsets. It is empty if the
+// proxy sees no such host.
+func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
+	t := proxy.resolve(ix, host)
+	if t == nil {
+		return nil
+	}
+	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
+	var out []*Cluster
+	for _, port := range portsOf(ix, proxy, host, t) {
+		c := newCompilation(ix, proxy, rule, port)
+		base := c.cluster(nil)
+		out = append(out, base)
+		if rule == nil || base.Absent != "" && !port.missesEndpoints() {
+			continue
+		}
+		for _, s := range rule.Subsets {
+			out = append(out, newCompilation(ix, proxy, rule, port).subset(s, base.Type))
+		}
+	}
+	return out
+}
+
+// ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
+func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
+	for _, c := range Clusters(ix, proxy, host) {
+		if c.Port.Number == port && c.Subset == subset {
+			return c
+		}
+	}
+	return nil
+}
+
+// portsOf lists the ports of a host for a proxy: those of its target, and those of the other ServiceEntries of the namespace that
+// it does not have itself.
+func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port {
+	var out []Port
+	add := func(m *mesh.Target) {
+		for _, p := range m.Ports {
+			i := slices.IndexFunc(out, func(have Port) bool { return have.Number == p.Number })
+			switch {
+			case i < 0:
+				out = append(out, portOf(ix, host, m, p))
+			case out[i].Target == m && out[i].Family == mesh.NoProxy: // UDP and TCP may share a number
+				out[i] = portOf(ix, host, m, p)
+			case !mesh.SharePorts(t, out[i].Target) && mesh.SharePorts(t, m):
+				out[i] = portOf(ix, host, m, p)
+			}
+		}
+	}
+	add(t)
+	for _, m := range ix.Merged(host, t, proxy.Namespace) {
+		if m != t {
+			add(m)
+		}
+	}
+	return out
+}
+
+// compilation is one cluster in the making. The order of its steps is Istio's, where a later step looks at what an earlier one
+// has left. Source: Istio's pilot/pkg/networking/core, cluster_builder.go and cluster_traffic_policy.go.
+type compilation struct {
+	ix    *mesh.Index
+	proxy Proxy
+	rule  *mesh.Merged
+	port  Port
+
+	policy *Policy
+	name   string
+	subnet *mesh.Subset
+
+	typ      ClusterType
+	protocol upstreamProtocol
+	out      settings
+	c        *Cluster
+}
+
+func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, port Port) *compilation {
+	return &compilation{ix: ix, proxy: proxy, rule: rule, port: port}
+}
+
+// cluster compiles the port without subset, or a subset of it.
+func (c *compilation) cluster(s *mesh.Subset) *Cluster {
+	levels := LevelsOfMerged(c.ix, c.rule, "")
+	c.c = &Cluster{Proxy: c.proxy, Port: c.port, Rule: c.rule}
+	if s != nil {
+		levels = levelsOfSubset(c.ix, c.rule, *s)
+		c.c.Subset = s.Name
+	}
+	c.policy = levels.For(c.port.Number, Without{})
+	c.c.Policy = c.policy
+	if c.typ == "" {
+		c.typ = c.discoveryType()
+	}
+	c.c.Absent = c.absence(s)
+	if c.c.Absent == "" {
+		c.discovery()
+		c.upstream()
+		c.pool()
+		c.ejection()
+		c.balance()
+		c.tls(s)
+		c.proxyProtocol()
+		c.http()
+		if c.typ == OriginalDst {
+			c.out.set("lb_policy", "CLUSTER_PROVIDED", "", c.whoPassesThrough())
+		}
+		c.c.Settings = c.out.finish()
+	}
+	c.c.Type = c.typ
+	c.c.TCP = c.tcpProxy(s)
+	c.c.Retries = c.retries()
+	return c.c
+}
+
+// subset compiles a subset. It starts from the type that the cluster without subset ended with.
+func (c *compilation) subset(s mesh.Subset, base ClusterType) *Cluster {
+	c.typ = base
+	c.subnet = &s
+	if s.Value().At("trafficPolicy", "loadBalancer", "simple").Str() == passthrough {
+		c.typ = OriginalDst
+	}
+	return c.cluster(&s)
+}
+
+// passthrough is the load balancer that forwards to the address that the client dialled.
+const passthrough = "PASSTHROUGH"
+
+// discoveryType is the type of cluster that the target asks for. Gateways cannot forward to the address that a client dialled, so
+// they get a list, which is empty.
+func (c *compilation) discoveryType() ClusterType {
+	t := c.port.Cluster
+	if t == OriginalDst && c.proxy.Type == Gateway {
+		return EDS
+	}
+	return t
+}
+
+// absence says why there is no cluster.
+func (c *compilation) absence(s *mesh.Subset) string {
+	p := c.port
+	switch {
+	case p.Family == mesh.NoProxy:
+		return "Istio compiles nothing for " + p.Protocol + " ports"
+	case p.Target.IsService() && p.Target.Object.Spec().Get("type").Str() == "ExternalName":
+		return "the Service is of type ExternalName, an alias for another host"
+	case !p.Compiled():
+		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
+	case c.typ == DynamicDNS && s != nil:
+		return "a DYNAMIC_DNS host has no subsets"
+	}
+	if t := c.proxy.resolve(c.ix, p.Host); t != nil && !mesh.SharePorts(t, p.Target) {
+		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", t.Object)
+	}
+	if c.typ != StrictDNS && c.typ != LogicalDNS {
+		return ""
+	}
+	if !c.hasEndpoint(s) {
+		if s != nil {
+			return "no endpoint has the labels of the subset"
+		}
+		return "no endpoint is in view"
+	}
+	return ""
+}
+
+func orNone(protocol string) string {
+	if protocol == "" {
+		return "none"
+	}
+	return protocol
+}
+
+// missesEndpoints: the subsets of a host without endpoints are looked at all the same, since they have no endpoints either.
+func (p Port) missesEndpoints() bool { return p.Cluster == StrictDNS || p.Cluster == LogicalDNS }
+
+// hasEndpoint says whether a cluster that resolves names has any name to resolve: without endpoints the host itself is one, which
+// has no labels.
+func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
+	var labels object.Value
+	if s != nil {
+		labels = s.Value().Get("labels")
+	}
+	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
+		if _, has := m.Port(c.port.Number); !has {
+			continue
+		}
+		switch {
+		case m.HasSelector():
+			if c.ix.SelectsEndpoint(m, labels) {
+				return true
+			}
+		case m.Endpoints().Len() == 0:
+			if labels.Len() == 0 {
+				return true
+			}
+		default:
+			if n, _ := m.CountEndpoints(labels, true); n > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whoPassesThrough is the origin of a cluster without a list of addresses.
+func (c *compilation) whoPassesThrough() Origin {
+	if lb := c.policy.Block("loadBalancer"); lb.Value.Get("simple").Str() == passthrough {
+		return lb.at("simple")
+	}
+	return c.fromTarget("spec", "resolution")
+}
+
+// fromTarget is the origin of what the ServiceEntry or Service says.
+func (c *compilation) fromTarget(path ...any) Origin {
+	return Origin{Kind: FromObject, Object: c.port.Target.Object, Path: object.Path{}.Child(path...)}
+}
+
+// discovery writes how Envoy finds the addresses.
+func (c *compilation) discovery() {
+	from := c.fromTarget("spec", "resolution")
+	if c.port.Target.IsService() {
+		from = c.fromTarget("spec")
+	}
+	if c.typ == OriginalDst && c.port.Cluster != OriginalDst {
+		from = c.whoPassesThrough()
+	}
+	const field = "ServiceEntry.resolution"
+	switch c.typ {
+	case DynamicDNS:
+		c.out.set("cluster_type.name", "envoy.clusters.dynamic_forward_proxy", field, from)
+	default:
+		c.out.set("type", string(c.typ), field, from)
+	}
+	switch c.typ {
+	case StrictDNS, LogicalDNS:
+		c.out.set("respect_dns_ttl", true, "", byIstio)
+		if own := c.policy.mesh.Get("dnsRefreshRate"); own.Set() {
+			c.out.set("dns_refresh_rate", seconds(own), "meshConfig.dnsRefreshRate", meshOrigin("dnsRefreshRate"))
+		} else {
+			c.out.set("dns_refresh_rate", "60s", "meshConfig.dnsRefreshRate", byIstio)
+		}
+	case OriginalDst:
+		// Istio notes the target ports of entries with resolution NONE only.
+		if t := c.port.Target; !t.IsService() && t.Resolution == "NONE" && c.port.TargetPort != 0 {
+			c.out.set("original_dst_lb_config.upstream_port_override", int64(c.port.TargetPort), "ServiceEntry.ports.targetPort",
+				Origin{Kind: FromObject, Object: t.Object, Path: c.port.Path.Child("targetPort")})
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package effective
+
+import (
+	"slices"
+	"time"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Retry is how Envoy retries requests on one route to a cluster.
+type Retry struct {
+	// Attempts is how many times a failed request is tried again; 0 = never. Istio's default is 2.
+	Attempts int64
+	Origin   Origin
+	// Timeout is the time for a request with all its retries, 0 = none, which is Istio's default.
+	Timeout time.Duration
+}
+
+// retries lists the ways in which requests to the cluster are retried: one for each http route of a VirtualService that leads to
+// it, else that of the route that Istio makes by itself.
+func (c *compilation) retries() []Retry {
+	if !c.readsRequests() {
+		return nil
+	}
+	byDefault := Retry{Attempts: 2, Origin: byIstio}
+	if v := c.policy.mesh.Get("defaultHttpRetryPolicy"); v.Set() {
+		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
+	}
+	var out []Retry
+	routed := false
+	for _, r := range c.ix.CleartextRoutes(c.port.Host, c.port.Number) {
+		if r.Object.Kind != object.VirtualService || r.Path[1] != "http" {
+			continue
+		}
+		if subset := r.Object.Lookup(r.Path).Get("subset").Str(); subset != c.subsetName() {
+			continue
+		}
+		if slices.Contains([]any{"mirror", "mirrors"}, r.Path[3]) {
+			continue
+		}
+		routed = true
+		at := r.Path[:3]
+		route := r.Object.Lookup(at)
+		retry := byDefault
+		if v := route.Get("retries"); v.Set() {
+			retry.Attempts = whole(v.Get("attempts"))
+			retry.Origin = Origin{Kind: FromObject, Object: r.Object, Path: at.Child("retries", "attempts")}
+		}
+		retry.Timeout = duration(route.Get("timeout"))
+		out = append(out, retry)
+	}
+	if !routed && c.subsetName() == "" {
+		out = append(out, byDefault)
+	}
+	return out
+}
+
+// readsRequests says whether requests lead to the cluster: another ServiceEntry may give the same port of the host another protocol,
+// and then both have a listener that leads to it.
+func (c *compilation) readsRequests() bool {
+	return c.port.CarriesRequests() || slices.ContainsFunc(c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace), func(t *mesh.Target) bool {
+		return slices.ContainsFunc(t.Ports, func(p mesh.Port) bool {
+			return p.Number == c.port.Number && (p.Family == mesh.L7 || p.Family == mesh.Sniffed)
+		})
+	})
+}
+
+// FeltConnectTime is how long a client waits for an answer when no endpoint answers: every attempt waits for connectTimeout
+// anew. Bytes are never sent again, but where Envoy reads requests it retries them. ok is false if no request leads to the cluster.
+func (c *Cluster) FeltConnectTime() (d time.Duration, attempts int64, ok bool) {
+	connect, err := time.ParseDuration(Leaves(c.Settings)["connect_timeout"])
+	if err != nil {
+		return 0, 0, false
+	}
+	if c.Port.Family == mesh.L4 && !c.Port.Routed {
+		return connect, 1, true
+	}
+	for _, r := range c.Retries {
+		attempts = max(attempts, r.Attempts+1)
+		ok = true
+	}
+	return connect * time.Duration(attempts), attempts, ok
+}

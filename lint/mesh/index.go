@@ -31,6 +31,9 @@ type Index struct {
 	namesOnce  sync.Once
 	namespaces []string
 
+	virtualOnce sync.Once
+	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
+
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise

@@ -1,0 +1,307 @@
+package effective
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Hop is one connection on the way from a client to a host: the proxy that opens it, and what it compiles for it.
+type Hop struct {
+	Proxy   Proxy
+	Cluster *Cluster
+	// Route is the route of a VirtualService that leads to the cluster, nil where Istio's own does.
+	Route *object.Object
+	Path  object.Path // of the destination in Route
+	// Assumed is said of a hop through a Service that is not among the manifests, "" otherwise.
+	Assumed string
+	// Next is the hop that the gateway at the end of this one opens, nil at the last hop. A gateway that several routes lead on from
+	// has one hop each.
+	Next []*Hop
+}
+
+// maxHops bounds how far routes are followed; a way of this length goes round in circles.
+const maxHops = 4
+
+// WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
+// has several first hops if the routes have several destinations.
+func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
+	w := way{ix: ix, host: host}
+	return w.from(proxy, port, "", nil, 0)
+}
+
+type way struct {
+	ix   *mesh.Index
+	host mesh.Host // that the client dials
+}
+
+// from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
+// reached, none for a sidecar.
+func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, depth int) []*Hop {
+	var out []*Hop
+	for _, d := range w.destinations(proxy, port, kind, gateways) {
+		if h := w.hop(proxy, d, depth); h != nil {
+			out = append(out, h)
+		}
+	}
+	if len(out) > 0 || len(gateways) > 0 {
+		return out
+	}
+	if c := ClusterFor(w.ix, proxy, w.host, port, ""); c != nil {
+		out = append(out, &Hop{Proxy: proxy, Cluster: c})
+	}
+	return out
+}
+
+// destination is where a route sends what it takes.
+type destination struct {
+	vs     *object.Object
+	path   object.Path
+	host   mesh.Host
+	port   uint32
+	subset string
+	kind   string // "http", "tls" or "tcp"
+}
+
+// destinations lists those of the routes that hold for the host on a port. The first VirtualService that has any decides, as the
+// most specific one does in Envoy.
+func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []string) []destination {
+	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+		if !w.ix.SeesVirtualService(vs, proxy.Namespace) {
+			continue
+		}
+		kinds := []string{kind}
+		if kind == "" {
+			kinds = w.routeKinds(proxy, port)
+		}
+		for _, k := range kinds {
+			if out := w.routes(vs, k, port, gateways); len(out) > 0 {
+				return out
+			}
+		}
+	}
+	return nil
+}
+
+// routeKinds are the kinds of route that hold for the host's port: what Envoy reads as requests has http routes, TLS that passes
+// through tls routes, other bytes tcp routes.
+func (w *way) routeKinds(proxy Proxy, port uint32) []string {
+	c := ClusterFor(w.ix, proxy, w.host, port, "")
+	switch {
+	case c == nil:
+		return []string{"http", "tls", "tcp"}
+	case c.Port.Family == mesh.L7:
+		return []string{"http"}
+	case c.Port.Family == mesh.Sniffed:
+		return []string{"http", "tcp"}
+	case c.Port.IsTLS():
+		return []string{"tls", "tcp"}
+	}
+	return []string{"tcp"}
+}
+
+func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []string) []destination {
+	var out []destination
+	for i, rule := range vs.Spec().Get(kind).Items() {
+		if !w.admits(vs, rule, kind, port, gateways) {
+			continue
+		}
+		for j, r := range rule.Get("route").Items() {
+			d := r.Get("destination")
+			out = append(out, destination{
+				vs: vs, path: object.Path{"spec", kind, i, "route", j, "destination"}, kind: kind,
+				host: mesh.QualifyHost(d.Get("host").Str(), mesh.NamespaceOf(vs), w.ix.Settings().ClusterDomain),
+				port: uint32(d.At("port", "number").Int()), subset: d.Get("subset").Str(),
+			})
+		}
+		if matchesAll(rule) {
+			break // nothing is left for the routes after it
+		}
+	}
+	for i := range out {
+		if out[i].port == 0 {
+			out[i].port = w.onlyPort(out[i].host, port)
+		}
+	}
+	return out
+}
+
+// admits says whether a route holds for some of what comes to the host's port: at sidecars (no gateways) or at one of some
+// gateways.
+func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uint32, gateways []string) bool {
+	bound := vs.Spec().Get("gateways").Strings()
+	if len(bound) == 0 {
+		bound = []string{"mesh"}
+	}
+	at := func(names []string) bool {
+		if len(gateways) == 0 {
+			return slices.Contains(names, "mesh")
+		}
+		return slices.ContainsFunc(names, func(n string) bool {
+			return n != "mesh" && slices.Contains(gateways, gatewayName(n, mesh.NamespaceOf(vs)))
+		})
+	}
+	match := rule.Get("match")
+	if match.Len() == 0 {
+		return at(bound)
+	}
+	for _, m := range match.Items() {
+		names := m.Get("gateways").Strings()
+		if len(names) == 0 {
+			names = bound
+		}
+		if n := m.Get("port"); n.Set() && uint32(n.Int()) != port && len(gateways) == 0 {
+			continue
+		}
+		if sni := m.Get("sniHosts"); kind == "tls" && sni.Len() > 0 && !slices.ContainsFunc(sni.Strings(), func(h string) bool {
+			return mesh.Host(h) == w.host || mesh.Host(h).Covers(w.host) || w.host.Covers(mesh.Host(h))
+		}) {
+			continue
+		}
+		if at(names) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesAll says whether a route leaves nothing to the next one.
+func matchesAll(rule object.Value) bool { return rule.Get("match").Len() == 0 }
+
+func gatewayName(name, namespace string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// onlyPort is the port of a destination that names none: the host's only one, else the one that the client dialled.
+func (w *way) onlyPort(host mesh.Host, dialled uint32) uint32 {
+	for _, t := range w.ix.Targets(host) {
+		if len(t.Ports) == 1 {
+			return t.Ports[0].Number
+		}
+	}
+	return dialled
+}
+
+// hop compiles the cluster of a destination, and follows it if a gateway waits there.
+func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
+	ix, assumed := w.ix, ""
+	if len(ix.Targets(d.host)) == 0 {
+		s, ok := assumeService(ix, d)
+		if !ok {
+			return nil
+		}
+		ix = ix.With(s)
+		assumed = fmt.Sprintf("Service %s is not among the manifests; its port %d is taken to be named %s", s.Key.Name, d.port, s.Spec().At("ports", 0, "name").Str())
+	}
+	c := ClusterFor(ix, proxy, d.host, d.port, d.subset)
+	if c == nil {
+		return nil
+	}
+	h := &Hop{Proxy: proxy, Cluster: c, Route: d.vs, Path: d.path, Assumed: assumed}
+	if depth+1 < maxHops && d.host != w.host {
+		h.Next = w.beyond(c, d, depth+1)
+	}
+	return h
+}
+
+// beyond lists what the gateway at the end of a hop opens: a VirtualService for the client's host is bound to a Gateway, and the
+// Gateway chooses pods by labels that the Service chooses too.
+func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
+	ns := c.Port.Target.Namespace()
+	serviceLabels := c.Port.Target.Object.Spec().Get("selector")
+	labels := map[string]string{}
+	var names []string
+	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+		for _, name := range boundGateways(vs) {
+			name = gatewayName(name, mesh.NamespaceOf(vs))
+			if slices.Contains(names, name) {
+				continue
+			}
+			space, short, _ := strings.Cut(name, "/")
+			gw := w.ix.Get(object.Key{Kind: object.Gateway, Namespace: space, Name: short})
+			if gw == nil {
+				if space == ns || space == mesh.NamespaceOf(vs) {
+					names = append(names, name)
+				}
+				continue
+			}
+			selector := gw.Spec().Get("selector")
+			if serviceLabels.Len() > 0 && !contradicts(serviceLabels, selector) || serviceLabels.Len() == 0 {
+				for k, v := range selector.Fields() {
+					labels[k] = v.Text()
+				}
+				names = append(names, name)
+			}
+		}
+	}
+	for k, v := range serviceLabels.Fields() {
+		labels[k] = v.Text()
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return w.from(Proxy{Type: Gateway, Namespace: ns, Labels: labels}, d.port, w.kindAt(names, d), names, depth)
+}
+
+// kindAt is the kind of route that a gateway has for what comes in. It may end TLS and read requests, whatever led to it.
+func (w *way) kindAt(gateways []string, d destination) string {
+	for _, kind := range []string{"http", "tls", "tcp"} {
+		for _, vs := range w.ix.VirtualServicesFor(w.host) {
+			if len(w.routes(vs, kind, d.port, gateways)) > 0 {
+				return kind
+			}
+		}
+	}
+	return d.kind
+}
+
+// boundGateways are the Gateways that a VirtualService names, at the top or in a match.
+func boundGateways(vs *object.Object) []string {
+	out := vs.Spec().Get("gateways").Strings()
+	for _, kind := range []string{"http", "tls", "tcp"} {
+		for _, rule := range vs.Spec().Get(kind).Items() {
+			for _, m := range rule.Get("match").Items() {
+				out = append(out, m.Get("gateways").Strings()...)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(n string) bool { return n == "mesh" })
+}
+
+// contradicts says whether no pod can have both sets of labels.
+func contradicts(a, b object.Value) bool {
+	for k, v := range a.Fields() {
+		if w := b.Get(k); w.Exists() && w.Text() != v.Text() {
+			return true
+		}
+	}
+	return false
+}
+
+// assumeService makes the Service that a route inside the mesh leads to and that nobody has shown: egress gateways are installed
+// by charts, and their Services are rarely kept with the routes.
+func assumeService(ix *mesh.Index, d destination) (*object.Object, bool) {
+	name, rest, _ := strings.Cut(string(d.host), ".")
+	namespace, isService := strings.CutSuffix(rest, ".svc."+ix.Settings().ClusterDomain)
+	if !isService || name == "" || namespace == "" || strings.Contains(namespace, ".") || d.port == 0 {
+		return nil, false
+	}
+	protocol := map[string]string{"http": "http", "tls": "tls", "tcp": "tcp"}[d.kind]
+	switch d.port {
+	case 80:
+		protocol = "http2"
+	case 443, 8443, 15443:
+		protocol = "tls"
+	}
+	o, err := object.FromMap(map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": name, "namespace": namespace},
+		"spec": map[string]any{"ports": []any{map[string]any{"name": protocol, "port": int64(d.port)}}},
+	})
+	return o, err == nil
+}

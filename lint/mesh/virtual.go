@@ -1,0 +1,61 @@
+package mesh
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// VirtualServicesFor returns the VirtualServices with a host that covers h, those with the most specific host first, of equals the
+// oldest. Which proxies get them is not looked at.
+func (x *Index) VirtualServicesFor(h Host) []*object.Object {
+	x.virtualOnce.Do(func() {
+		x.virtual = map[Host][]*object.Object{}
+		for vs := range x.All(object.VirtualService) {
+			for _, host := range sorted(vs.Spec().Get("hosts").Strings()) {
+				name := QualifyHost(host, NamespaceOf(vs), x.settings.ClusterDomain)
+				x.virtual[name] = append(x.virtual[name], vs)
+			}
+		}
+		for _, list := range x.virtual {
+			slices.SortFunc(list, func(a, b *object.Object) int {
+				if older(createdOf(a), createdOf(b), a, b) {
+					return -1
+				}
+				return 1
+			})
+		}
+	})
+	out := slices.Clone(x.virtual[h])
+	var wild []Host
+	for name := range maps.Keys(x.virtual) {
+		if name != h && name.IsWildcard() && name.Covers(h) {
+			wild = append(wild, name)
+		}
+	}
+	slices.SortFunc(wild, func(a, b Host) int {
+		if n := len(b) - len(a); n != 0 {
+			return n
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	for _, name := range wild {
+		for _, vs := range x.virtual[name] {
+			if !slices.Contains(out, vs) {
+				out = append(out, vs)
+			}
+		}
+	}
+	return out
+}
+
+// SeesVirtualService says whether proxies of a namespace get a VirtualService.
+func (x *Index) SeesVirtualService(vs *object.Object, ns string) bool {
+	to := vs.Spec().Get("exportTo").Strings()
+	if len(to) == 0 {
+		to = x.settings.MeshConfig.Get("defaultVirtualServiceExportTo").Strings()
+	}
+	return len(to) == 0 || slices.Contains(to, "*") || slices.Contains(to, ns) || slices.Contains(to, ".") && NamespaceOf(vs) == ns
+}

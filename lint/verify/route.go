@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/envoy"
+)
+
+// Retries are how a route retries what it sends to a cluster, as text: "2 retries, timeout 0s".
+type Retries struct{ Cluster, Text string }
+
+// RouteRetries finds the routes of a route configuration that send to one outbound cluster, decoded from JSON in either spelling.
+func RouteRetries(config map[string]any) []Retries {
+	var out []Retries
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			cluster, _ := v["cluster"].(string)
+			if timeout, isRoute := v["timeout"]; isRoute && strings.HasPrefix(cluster, "outbound|") {
+				out = append(out, Retries{cluster, retriesText(attemptsOf(v), envoy.Text(timeout))})
+			}
+			for _, item := range v {
+				walk(item)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		}
+	}
+	walk(config)
+	return out
+}
+
+func attemptsOf(route map[string]any) string {
+	for _, key := range []string{"retryPolicy", "retry_policy"} {
+		if policy, ok := route[key].(map[string]any); ok {
+			for _, n := range []string{"numRetries", "num_retries"} {
+				if v, ok := policy[n]; ok {
+					return envoy.Text(v)
+				}
+			}
+		}
+	}
+	return "0"
+}
+
+func retriesText(attempts, timeout string) string {
+	return fmt.Sprintf("%s retries, timeout %s", attempts, timeout)
+}
+
+// CompareRetries compares the routes that lead to a cluster with those that Envoy has. Every retry that Envoy has must be one that
+// was predicted; routes that were predicted and are not there may be on another proxy.
+func CompareRetries(c *effective.Cluster, have []Retries) []Difference {
+	var want []string
+	for _, r := range c.Retries {
+		want = append(want, retriesText(fmt.Sprint(r.Attempts), envoy.Text(fmt.Sprintf("%.9fs", r.Timeout.Seconds()))))
+	}
+	var out []Difference
+	for _, h := range have {
+		if h.Cluster != c.Name() || slices.Contains(want, h.Text) {
+			continue
+		}
+		d := Difference{Path: "route.retry_policy", Predicted: strings.Join(want, "; "), Actual: h.Text}
+		if len(c.Retries) > 0 {
+			d.Setting = &effective.Setting{Field: "VirtualService.http.retries", Envoy: d.Path, Value: d.Predicted, Origin: c.Retries[0].Origin}
+		}
+		if !slices.ContainsFunc(out, func(o Difference) bool { return o.Actual == d.Actual }) {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -47,6 +47,14 @@ test: ## Run the tests, those of the Rego policies included
 test-tools: ## Run the tests of the development tools
 	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
 
+.PHONY: oracle
+oracle: ## Build bin/oracle, which compiles manifests with Istio's own control plane
+	cd test/oracle && $(GO) build -o ../../bin/oracle .
+
+.PHONY: test-oracle
+test-oracle: ## Run the tests of the oracle
+	cd test/oracle && $(GO) test -timeout 20m $(TESTFLAGS) ./...
+
 .PHONY: race
 race: ## Run the tests of the engine and the program under the race detector
 	@# Reading one hostile or corpus file has no concurrency to check, and takes minutes under the detector.
@@ -62,6 +70,7 @@ lint: ## Check the Go code, the policies and the scripts
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
+	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
 	for script in .ci/run .ci/suites .ci/fuzz .ci/verify; do bash -n "$$script"; done

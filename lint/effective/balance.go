@@ -124,7 +124,7 @@ func (c *compilation) locality() {
 		c.zoneAware(lb.Value.Get("zoneAwareLbSetting"), "loadBalancer.zoneAwareLbSetting", lb.at("zoneAwareLbSetting"))
 	case lb.Value.Get("localityLbSetting").Set():
 		c.weighted(lb.Value.Get("localityLbSetting"), "loadBalancer.localityLbSetting", lb.at("localityLbSetting"))
-	case trafficDistribution(c.port) != "":
+	case trafficDistribution(c.owner) != "":
 		c.out.message(localityWeighted, "", c.fromTarget("metadata", "annotations"))
 		c.splitByPriority()
 	case meshwide.Get("zoneAwareLbSetting").Set():
@@ -160,7 +160,7 @@ func (c *compilation) splitByPriority() {
 		if _, has := m.Port(c.port.Number); !has {
 			continue
 		}
-		for _, e := range m.Endpoints().Items() {
+		for e := range endpointsOf(m) {
 			localities[e.Get("locality").Str()] = true
 		}
 	}

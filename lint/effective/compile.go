@@ -2,6 +2,7 @@ package effective
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -49,14 +50,14 @@ func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
 	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
 	var out []*Cluster
 	for _, port := range portsOf(ix, proxy, host, t) {
-		c := newCompilation(ix, proxy, rule, port)
+		c := newCompilation(ix, proxy, rule, t, port)
 		base := c.cluster(nil)
 		out = append(out, base)
 		if rule == nil || base.Absent != "" && !port.missesEndpoints() {
 			continue
 		}
 		for _, s := range rule.Subsets {
-			out = append(out, newCompilation(ix, proxy, rule, port).subset(s, base.Type))
+			out = append(out, newCompilation(ix, proxy, rule, t, port).subset(s, base.Type))
 		}
 	}
 	return out
@@ -95,7 +96,23 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 			add(m)
 		}
 	}
+	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
+		out = slices.DeleteFunc(out, func(p Port) bool {
+			return !slices.ContainsFunc(ix.RoutesTo(host), func(r *mesh.Route) bool { return r.Port == 0 || r.Port == p.Number })
+		})
+	}
 	return out
+}
+
+// endpointsOf yields the endpoints that Istio keeps of a target: all, but of DNS_ROUND_ROBIN the first.
+func endpointsOf(t *mesh.Target) iter.Seq[object.Value] {
+	return func(yield func(object.Value) bool) {
+		for i, e := range t.Endpoints().Items() {
+			if !yield(e) || i == 0 && t.Resolution == "DNS_ROUND_ROBIN" {
+				return
+			}
+		}
+	}
 }
 
 // compilation is one cluster in the making. The order of its steps is Istio's, where a later step looks at what an earlier one
@@ -104,6 +121,7 @@ type compilation struct {
 	ix    *mesh.Index
 	proxy Proxy
 	rule  *mesh.Merged
+	owner *mesh.Target // says what holds for all ports of the host, also for those that other ServiceEntries add
 	port  Port
 
 	policy *Policy
@@ -116,8 +134,9 @@ type compilation struct {
 	c        *Cluster
 }
 
-func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, port Port) *compilation {
-	return &compilation{ix: ix, proxy: proxy, rule: rule, port: port}
+func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, owner *mesh.Target, port Port) *compilation {
+	port.InCluster = inMesh(owner)
+	return &compilation{ix: ix, proxy: proxy, rule: rule, owner: owner, port: port}
 }
 
 // cluster compiles the port without subset, or a subset of it.
@@ -183,15 +202,15 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	switch {
 	case p.Family == mesh.NoProxy:
 		return "Istio compiles nothing for " + p.Protocol + " ports"
-	case p.Target.IsService() && p.Target.Object.Spec().Get("type").Str() == "ExternalName":
+	case c.owner.IsService() && c.owner.Object.Spec().Get("type").Str() == "ExternalName":
 		return "the Service is of type ExternalName, an alias for another host"
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
 	case c.typ == DynamicDNS && s != nil:
 		return "a DYNAMIC_DNS host has no subsets"
 	}
-	if t := c.proxy.resolve(c.ix, p.Host); t != nil && !mesh.SharePorts(t, p.Target) {
-		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", t.Object)
+	if !mesh.SharePorts(c.owner, p.Target) {
+		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
 	}
 	if c.typ != StrictDNS && c.typ != LogicalDNS {
 		return ""
@@ -236,8 +255,10 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 				return true
 			}
 		default:
-			if n, _ := m.CountEndpoints(labels, true); n > 0 {
-				return true
+			for e := range endpointsOf(m) {
+				if mesh.HasLabels(e, labels) {
+					return true
+				}
 			}
 		}
 	}
@@ -254,13 +275,13 @@ func (c *compilation) whoPassesThrough() Origin {
 
 // fromTarget is the origin of what the ServiceEntry or Service says.
 func (c *compilation) fromTarget(path ...any) Origin {
-	return Origin{Kind: FromObject, Object: c.port.Target.Object, Path: object.Path{}.Child(path...)}
+	return Origin{Kind: FromObject, Object: c.owner.Object, Path: object.Path{}.Child(path...)}
 }
 
 // discovery writes how Envoy finds the addresses.
 func (c *compilation) discovery() {
 	from := c.fromTarget("spec", "resolution")
-	if c.port.Target.IsService() {
+	if c.owner.IsService() {
 		from = c.fromTarget("spec")
 	}
 	if c.typ == OriginalDst && c.port.Cluster != OriginalDst {
@@ -283,7 +304,7 @@ func (c *compilation) discovery() {
 		}
 	case OriginalDst:
 		// Istio notes the target ports of entries with resolution NONE only.
-		if t := c.port.Target; !t.IsService() && t.Resolution == "NONE" && c.port.TargetPort != 0 {
+		if t := c.owner; t == c.port.Target && !t.IsService() && t.Resolution == "NONE" && c.port.TargetPort != 0 {
 			c.out.set("original_dst_lb_config.upstream_port_override", int64(c.port.TargetPort), "ServiceEntry.ports.targetPort",
 				Origin{Kind: FromObject, Object: t.Object, Path: c.port.Path.Child("targetPort")})
 		}

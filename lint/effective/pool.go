@@ -48,7 +48,7 @@ func (c *compilation) upstream() {
 	}
 	const keepsCase = "preserveHttp1HeaderCase"
 	if c.port.Family == mesh.L7 || c.port.Family == mesh.Sniffed {
-		if v := c.policy.mesh.At("defaultConfig", "proxyHeaders", keepsCase); v.Bool() && c.typ != DynamicDNS {
+		if v := c.policy.mesh.At("defaultConfig", "proxyHeaders", keepsCase); v.Bool() {
 			p.explicit, p.header, p.from = "http1", true, meshOrigin("defaultConfig", "proxyHeaders", keepsCase)
 		}
 	}

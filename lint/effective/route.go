@@ -28,18 +28,10 @@ func (c *compilation) retries() []Retry {
 		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
 	}
 	var out []Retry
-	routed := false
-	for _, r := range c.ix.CleartextRoutes(c.port.Host, c.port.Number) {
-		if r.Object.Kind != object.VirtualService || r.Path[1] != "http" {
+	for _, r := range c.ix.RoutesTo(c.port.Host) {
+		if !c.retriedBy(r) {
 			continue
 		}
-		if subset := r.Object.Lookup(r.Path).Get("subset").Str(); subset != c.subsetName() {
-			continue
-		}
-		if slices.Contains([]any{"mirror", "mirrors"}, r.Path[3]) {
-			continue
-		}
-		routed = true
 		at := r.Path[:3]
 		route := r.Object.Lookup(at)
 		retry := byDefault
@@ -50,10 +42,35 @@ func (c *compilation) retries() []Retry {
 		retry.Timeout = duration(route.Get("timeout"))
 		out = append(out, retry)
 	}
-	if !routed && c.subsetName() == "" {
+	if c.subsetName() == "" && !c.rerouted() {
 		out = append(out, byDefault)
 	}
 	return out
+}
+
+// retriedBy says whether a route sends requests to the cluster and retries them. Mirrored requests are not retried.
+func (c *compilation) retriedBy(r *mesh.Route) bool {
+	if r.Object.Kind != object.VirtualService || r.Path[3] != "route" || !c.ix.SeesVirtualService(r.Object, c.proxy.Namespace) {
+		return false
+	}
+	if r.Object.Lookup(r.Path).Get("subset").Str() != c.subsetName() {
+		return false
+	}
+	if r.Port != 0 {
+		return r.Port == c.port.Number
+	}
+	if only := (&way{ix: c.ix}).onlyPort(r.Host, 0); only != 0 {
+		return only == c.port.Number
+	}
+	return true // the port on which the request came in, which may be any
+}
+
+// rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself.
+func (c *compilation) rerouted() bool {
+	return slices.ContainsFunc(c.ix.VirtualServicesFor(c.port.Host), func(vs *object.Object) bool {
+		gateways := vs.Spec().Get("gateways").Strings()
+		return vs.Spec().Get("http").Len() > 0 && (len(gateways) == 0 || slices.Contains(gateways, "mesh")) && c.ix.SeesVirtualService(vs, c.proxy.Namespace)
+	})
 }
 
 // readsRequests says whether requests lead to the cluster: another ServiceEntry may give the same port of the host another protocol,

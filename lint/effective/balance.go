@@ -156,13 +156,8 @@ func (c *compilation) splitByPriority() {
 		return
 	}
 	localities := map[string]bool{}
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if _, has := m.Port(c.port.Number); !has {
-			continue
-		}
-		for e := range endpointsOf(m) {
-			localities[e.Get("locality").Str()] = true
-		}
+	for e := range c.endpoints(c.port.Number) {
+		localities[e.Get("locality").Str()] = true
 	}
 	if len(localities) > 1 {
 		c.c.Panics = "failoverPriority for names in several localities: istiod reads beyond the end of a list"

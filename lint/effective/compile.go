@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -104,17 +105,6 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 	return out
 }
 
-// endpointsOf yields the endpoints that Istio keeps of a target: all, but of DNS_ROUND_ROBIN the first.
-func endpointsOf(t *mesh.Target) iter.Seq[object.Value] {
-	return func(yield func(object.Value) bool) {
-		for i, e := range t.Endpoints().Items() {
-			if !yield(e) || i == 0 && t.Resolution == "DNS_ROUND_ROBIN" {
-				return
-			}
-		}
-	}
-}
-
 // compilation is one cluster in the making. The order of its steps is Istio's, where a later step looks at what an earlier one
 // has left. Source: Istio's pilot/pkg/networking/core, cluster_builder.go and cluster_traffic_policy.go.
 type compilation struct {
@@ -206,7 +196,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 		return "the Service is of type ExternalName, an alias for another host"
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
-	case c.typ == DynamicDNS && s != nil:
+	case p.Cluster == DynamicDNS && s != nil:
 		return "a DYNAMIC_DNS host has no subsets"
 	}
 	if !mesh.SharePorts(c.owner, p.Target) {
@@ -241,28 +231,59 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 	if s != nil {
 		labels = s.Value().Get("labels")
 	}
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if _, has := m.Port(c.port.Number); !has {
-			continue
+	for _, m := range c.merged() {
+		if _, has := m.Port(c.port.Number); has && m.HasSelector() && c.ix.SelectsEndpoint(m, labels) {
+			return true
 		}
-		switch {
-		case m.HasSelector():
-			if c.ix.SelectsEndpoint(m, labels) {
-				return true
+	}
+	for e := range c.endpoints(c.port.Number) {
+		if mesh.HasLabels(e, labels) {
+			return true
+		}
+	}
+	return false
+}
+
+// merged are the ServiceEntries whose endpoints Istio puts together for the host, the oldest first, whether the proxy sees them or
+// not.
+func (c *compilation) merged() []*mesh.Target {
+	var out []*mesh.Target
+	for _, t := range c.ix.Targets(c.port.Host) {
+		if t.Namespace() == c.owner.Namespace() && t.IsService() == c.owner.IsService() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// endpoints yields the endpoints that Istio has for a port of the host, those that labels choose left out. An absent value stands
+// for the host's own name. Of DNS_ROUND_ROBIN only one endpoint is kept, and none if the port has any already. Source: Istio's
+// pilot/pkg/serviceregistry/serviceentry, mergeServicesInstancesByNamespaceHost.
+func (c *compilation) endpoints(port uint32) iter.Seq[object.Value] {
+	return func(yield func(object.Value) bool) {
+		any := false
+		for _, m := range c.merged() {
+			if _, has := m.Port(port); !has || m.HasSelector() {
+				continue
 			}
-		case m.Endpoints().Len() == 0:
-			if labels.Len() == 0 {
-				return true
+			roundRobin := m.Resolution == "DNS_ROUND_ROBIN"
+			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && any) {
+				any = true
+				if !yield(object.Value{}) {
+					return
+				}
 			}
-		default:
-			for e := range endpointsOf(m) {
-				if mesh.HasLabels(e, labels) {
-					return true
+			for _, e := range m.Endpoints().Items() {
+				if roundRobin && any {
+					break
+				}
+				any = true
+				if !yield(e) {
+					return
 				}
 			}
 		}
 	}
-	return false
 }
 
 // whoPassesThrough is the origin of a cluster without a list of addresses.

@@ -78,7 +78,7 @@ func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []str
 			kinds = w.routeKinds(proxy, port)
 		}
 		for _, k := range kinds {
-			if out := w.routes(vs, k, port, gateways); len(out) > 0 {
+			if out := w.routes(proxy, vs, k, port, gateways); len(out) > 0 {
 				return out
 			}
 		}
@@ -103,7 +103,7 @@ func (w *way) routeKinds(proxy Proxy, port uint32) []string {
 	return []string{"tcp"}
 }
 
-func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []string) []destination {
+func (w *way) routes(proxy Proxy, vs *object.Object, kind string, port uint32, gateways []string) []destination {
 	var out []destination
 	for i, rule := range vs.Spec().Get(kind).Items() {
 		if !w.admits(vs, rule, kind, port, gateways) {
@@ -123,7 +123,10 @@ func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []str
 	}
 	for i := range out {
 		if out[i].port == 0 {
-			out[i].port = w.onlyPort(out[i].host, port)
+			out[i].port = onlyPort(w.ix, proxy, out[i].host)
+		}
+		if out[i].port == 0 {
+			out[i].port = port
 		}
 	}
 	return out
@@ -178,14 +181,16 @@ func gatewayName(name, namespace string) string {
 	return namespace + "/" + name
 }
 
-// onlyPort is the port of a destination that names none: the host's only one, else the one that the client dialled.
-func (w *way) onlyPort(host mesh.Host, dialled uint32) uint32 {
-	for _, t := range w.ix.Targets(host) {
-		if len(t.Ports) == 1 {
-			return t.Ports[0].Number
-		}
+// onlyPort is the port of a host that has one only, for a proxy; else 0.
+func onlyPort(ix *mesh.Index, proxy Proxy, host mesh.Host) uint32 {
+	t := proxy.resolve(ix, host)
+	if t == nil {
+		return 0
 	}
-	return dialled
+	if ports := portsOf(ix, proxy, host, t); len(ports) == 1 {
+		return ports[0].Number
+	}
+	return 0
 }
 
 // hop compiles the cluster of a destination, and follows it if a gateway waits there.
@@ -246,14 +251,15 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 	if len(names) == 0 {
 		return nil
 	}
-	return w.from(Proxy{Type: Gateway, Namespace: ns, Labels: labels}, d.port, w.kindAt(names, d), names, depth)
+	gateway := Proxy{Type: Gateway, Namespace: ns, Labels: labels}
+	return w.from(gateway, d.port, w.kindAt(gateway, names, d), names, depth)
 }
 
 // kindAt is the kind of route that a gateway has for what comes in. It may end TLS and read requests, whatever led to it.
-func (w *way) kindAt(gateways []string, d destination) string {
+func (w *way) kindAt(proxy Proxy, gateways []string, d destination) string {
 	for _, kind := range []string{"http", "tls", "tcp"} {
 		for _, vs := range w.ix.VirtualServicesFor(w.host) {
-			if len(w.routes(vs, kind, d.port, gateways)) > 0 {
+			if len(w.routes(proxy, vs, kind, d.port, gateways)) > 0 {
 				return kind
 			}
 		}

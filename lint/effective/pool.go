@@ -205,6 +205,7 @@ func (c *compilation) lifetimes(pool Source) {
 	}
 	if http.Get("useClientProtocol").Bool() {
 		c.out.drop(http2)
+		c.protocol.header = c.protocol.header && c.protocol.explicit == "http1"
 		c.protocol.explicit, c.protocol.downstream = "", true
 		c.protocol.from, c.protocol.field = pool.at("http", "useClientProtocol"), useClientProtocol
 	}

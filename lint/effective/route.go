@@ -20,9 +20,6 @@ type Retry struct {
 // retries lists the ways in which requests to the cluster are retried: one for each http route of a VirtualService that leads to
 // it, else that of the route that Istio makes by itself.
 func (c *compilation) retries() []Retry {
-	if !c.readsRequests() {
-		return nil
-	}
 	byDefault := Retry{Attempts: 2, Origin: byIstio}
 	if v := c.policy.mesh.Get("defaultHttpRetryPolicy"); v.Set() {
 		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
@@ -42,7 +39,7 @@ func (c *compilation) retries() []Retry {
 		retry.Timeout = duration(route.Get("timeout"))
 		out = append(out, retry)
 	}
-	if c.subsetName() == "" && !c.rerouted() {
+	if c.subsetName() == "" && c.hasFamily(mesh.L7) && !c.rerouted() {
 		out = append(out, byDefault)
 	}
 	return out
@@ -59,10 +56,9 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 	if r.Port != 0 {
 		return r.Port == c.port.Number
 	}
-	if only := (&way{ix: c.ix}).onlyPort(r.Host, 0); only != 0 {
-		return only == c.port.Number
-	}
-	return true // the port on which the request came in, which may be any
+	// Without a port it is the only one, else the one on which the request came in, which may be any.
+	only := onlyPort(c.ix, c.proxy, r.Host)
+	return only == 0 || only == c.port.Number
 }
 
 // rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself.
@@ -73,12 +69,12 @@ func (c *compilation) rerouted() bool {
 	})
 }
 
-// readsRequests says whether requests lead to the cluster: another ServiceEntry may give the same port of the host another protocol,
-// and then both have a listener that leads to it.
-func (c *compilation) readsRequests() bool {
-	return c.port.CarriesRequests() || slices.ContainsFunc(c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace), func(t *mesh.Target) bool {
-		return slices.ContainsFunc(t.Ports, func(p mesh.Port) bool {
-			return p.Number == c.port.Number && (p.Family == mesh.L7 || p.Family == mesh.Sniffed)
+// hasFamily says whether a listener of a family, which a sniffed port has of both, leads to the cluster: another ServiceEntry or Service may give
+// the same port of the host another protocol, and then both have a listener.
+func (c *compilation) hasFamily(f mesh.Family) bool {
+	return c.port.Family == f || c.port.Family == mesh.Sniffed || slices.ContainsFunc(c.ix.Targets(c.port.Host), func(t *mesh.Target) bool {
+		return t.Namespace() == c.owner.Namespace() && slices.ContainsFunc(t.Ports, func(p mesh.Port) bool {
+			return p.Number == c.port.Number && (p.Family == f || p.Family == mesh.Sniffed)
 		})
 	})
 }

@@ -142,16 +142,14 @@ func (c *compilation) levelOf(s *mesh.Subset) object.Value {
 
 // everyEndpointHasProxy looks at the endpoints of the port; those of pods are not in view.
 func (c *compilation) everyEndpointHasProxy() bool {
+	if slices.ContainsFunc(c.merged(), (*mesh.Target).HasSelector) {
+		c.c.Unpredicted = append(c.c.Unpredicted, "transport_socket", "transport_socket_matches")
+	}
 	n := 0
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if m.HasSelector() {
-			c.c.Unpredicted = append(c.c.Unpredicted, "transport_socket", "transport_socket_matches")
-		}
-		for e := range endpointsOf(m) {
-			n++
-			if tlsModeOf(e) != "istio" {
-				return false
-			}
+	for e := range c.endpoints(c.port.Number) {
+		n++
+		if tlsModeOf(e) != "istio" {
+			return false
 		}
 	}
 	return n > 0
@@ -259,9 +257,11 @@ func (c *compilation) accounts() []string {
 		if !t.IsService() {
 			own = t.Object.Spec().Get("subjectAltNames").Strings()
 		}
-		for e := range endpointsOf(t) {
-			if account := e.Get("serviceAccount").Str(); account != "" {
-				out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, t.Namespace(), account))
+		for _, p := range t.Ports {
+			for e := range c.endpoints(p.Number) {
+				if account := e.Get("serviceAccount").Str(); account != "" {
+					out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, t.Namespace(), account))
+				}
 			}
 		}
 	}
@@ -408,6 +408,11 @@ func (c *compilation) proxyProtocol() {
 		for _, s := range socket {
 			s.Envoy = at + inner + strings.TrimPrefix(s.Envoy, at)
 			c.out.add(s)
+		}
+		for i, path := range c.c.Unpredicted {
+			if rest, inside := strings.CutPrefix(path, at); inside {
+				c.c.Unpredicted[i] = at + inner + rest
+			}
 		}
 	}
 	if _, matches := c.out.at["transport_socket_matches[0].name"]; matches {

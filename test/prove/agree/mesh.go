@@ -30,10 +30,10 @@ var (
 // locality of all proxies: without one Istio's compiler dereferences a missing locality, which no real proxy lacks.
 const locality = "r1/z1/s1"
 
-// compiled are the kinds that the oracle is given. Others take no part in what is compared, or, like EnvoyFilter and Sidecar,
+// compiled are the kinds that the oracle is given, the older ones of equal age first. Others take no part in what is compared, or, like EnvoyFilter and Sidecar,
 // change what meshvet does not claim to predict.
 var compiled = []object.Kind{
-	object.ServiceEntry, object.DestinationRule, object.Service, object.VirtualService, object.Gateway, object.WorkloadEntry,
+	object.Service, object.ServiceEntry, object.DestinationRule, object.VirtualService, object.Gateway, object.WorkloadEntry,
 }
 
 // index is meshvet's view of the mesh.
@@ -70,7 +70,7 @@ func (m *Mesh) texts(without map[*object.Object]bool) (map[*object.Object]string
 		if a.Kind == object.DestinationRule && b.Kind == object.DestinationRule {
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(an, bn))
 		}
-		return cmp.Or(strings.Compare(string(b.Kind), string(a.Kind)), strings.Compare(an, bn), strings.Compare(a.Name, b.Name))
+		return cmp.Or(slices.Index(compiled, a.Kind)-slices.Index(compiled, b.Kind), strings.Compare(an, bn), strings.Compare(a.Name, b.Name))
 	})
 	times := map[*object.Object]string{}
 	for i, o := range young {

@@ -3,6 +3,7 @@ package effective
 import (
 	"strconv"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -12,7 +13,7 @@ func (c *compilation) balance() {
 		c.out.set("lb_policy", "CLUSTER_PROVIDED", "", byIstio)
 		return
 	}
-	if _, set := c.out.at[panicThreshold]; !set && !c.hasThreshold() {
+	if _, set := c.out.at[panicThreshold]; !set && !c.hasThreshold() && (c.version.Has(istio.PanicThreshold) || trafficDistribution(c.owner) != "") {
 		c.out.message(panicThreshold, "outlierDetection.minHealthPercent", byIstio)
 	}
 	c.locality()
@@ -120,14 +121,14 @@ func (c *compilation) hash(lb Source) {
 func (c *compilation) locality() {
 	lb, meshwide := c.policy.Block("loadBalancer"), c.policy.mesh
 	switch {
-	case lb.Value.Get("zoneAwareLbSetting").Set():
+	case lb.Value.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
 		c.zoneAware(lb.Value.Get("zoneAwareLbSetting"), "loadBalancer.zoneAwareLbSetting", lb.at("zoneAwareLbSetting"))
 	case lb.Value.Get("localityLbSetting").Set():
 		c.weighted(lb.Value.Get("localityLbSetting"), "loadBalancer.localityLbSetting", lb.at("localityLbSetting"))
 	case trafficDistribution(c.owner) != "":
 		c.out.message(localityWeighted, "", c.fromTarget("metadata", "annotations"))
 		c.splitByPriority()
-	case meshwide.Get("zoneAwareLbSetting").Set():
+	case meshwide.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
 		c.zoneAware(meshwide.Get("zoneAwareLbSetting"), "meshConfig.zoneAwareLbSetting", meshOrigin("zoneAwareLbSetting"))
 	case meshwide.Get("localityLbSetting").Set():
 		c.weighted(meshwide.Get("localityLbSetting"), "meshConfig.localityLbSetting", meshOrigin("localityLbSetting"))

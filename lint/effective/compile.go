@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -118,6 +119,7 @@ type compilation struct {
 	name   string
 	subnet *mesh.Subset
 
+	version  istio.Release
 	typ      ClusterType
 	protocol upstreamProtocol
 	out      settings
@@ -126,7 +128,7 @@ type compilation struct {
 
 func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, owner *mesh.Target, port Port) *compilation {
 	port.InCluster = inMesh(owner)
-	return &compilation{ix: ix, proxy: proxy, rule: rule, owner: owner, port: port}
+	return &compilation{ix: ix, proxy: proxy, rule: rule, owner: owner, port: port, version: releaseOf(ix)}
 }
 
 // cluster compiles the port without subset, or a subset of it.

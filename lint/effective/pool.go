@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meshvet/meshvet/lint/envoy"
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -82,7 +83,7 @@ func (c *compilation) pool() {
 
 func (c *compilation) retryBudget() {
 	b := c.policy.Block("retryBudget")
-	if !b.Set() {
+	if !b.Set() || !c.version.Has(istio.RetryBudget) {
 		return
 	}
 	const at = thresholds + "retry_budget."
@@ -96,7 +97,7 @@ func (c *compilation) retryBudget() {
 		concurrency, from = n, b.at("minRetryConcurrency")
 	}
 	c.out.set(at+"min_retry_concurrency", concurrency, "retryBudget.minRetryConcurrency", from)
-	if v := b.Value.Get("budgetInterval"); v.Set() {
+	if v := b.Value.Get("budgetInterval"); v.Set() && c.version.Has(istio.RetryBudgetInterval) {
 		c.out.set(at+"budget_interval", seconds(v), "retryBudget.budgetInterval", b.at("budgetInterval"))
 	}
 }
@@ -187,6 +188,9 @@ func (c *compilation) lifetimes(pool Source) {
 	}
 	const http2 = httpOptions + "explicit_http_config.http2_protocol_options"
 	streams, keepalive := uint32(whole(http.Get("maxConcurrentStreams"))), http.Get("http2KeepAlive")
+	if !c.version.Has(istio.HTTP2KeepAlive) {
+		keepalive = object.Value{}
+	}
 	if streams > 0 || keepalive.Set() {
 		c.protocol.common = true
 	}

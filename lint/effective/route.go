@@ -86,7 +86,7 @@ func (c *Cluster) FeltConnectTime() (d time.Duration, attempts int64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	if c.Port.Family == mesh.L4 && !c.Port.Routed {
+	if c.Port.ForwardsBytes() {
 		return connect, 1, true
 	}
 	for _, r := range c.Retries {

@@ -46,13 +46,13 @@ func (c *Cluster) TLS() TLSState {
 		s.State = AutoMeshMTLS
 	case started && mode(p) == "ISTIO_MUTUAL":
 		s.State = MeshMTLS
-	case started && port.IsTLS() && !port.Routed:
+	case started && port.IsTLS() && port.ForwardsBytes():
 		s.State = DoubleTLS
 	case started:
 		s.State = Origination
-	case port.IsTLS() && !port.Routed:
+	case port.IsTLS() && port.ForwardsBytes():
 		s.State = ClientTLS
-	case port.Family == mesh.L4 && !port.Routed:
+	case port.ForwardsBytes():
 		s.State = NotTold
 	}
 	if !started {

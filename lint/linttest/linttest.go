@@ -25,6 +25,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/proof"
 )
 
 // Update is the flag by which golden files are written instead of compared.
@@ -59,6 +60,7 @@ func Cases(dir, rule string) ([]Case, error) {
 		path := filepath.Join(folder, name)
 		switch {
 		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), name == "config.yaml":
+		case name == proof.ClaimsName, name == proof.GoldenName:
 		case strings.HasPrefix(name, "context"):
 			f, err := Load(path)
 			if err != nil {

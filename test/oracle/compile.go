@@ -7,10 +7,12 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,6 +113,7 @@ func (r *Result) generate(env *core.ConfigGenTest, proxy *model.Proxy, want sele
 		listeners := env.Listeners(proxy)
 		for _, l := range listeners {
 			if want.takes("lds", l.Name) {
+				sortChains(l.FilterChains)
 				r.add(&r.LDS, "listener", l.Name, l)
 			}
 		}
@@ -122,6 +125,18 @@ func (r *Result) generate(env *core.ConfigGenTest, proxy *model.Proxy, want sele
 			}
 		}
 	}
+}
+
+// sortChains puts filter chains in the order of what they match. Envoy takes the most specific match wherever it stands, and Istio's
+// order varies from run to run.
+func sortChains(chains []*listenerv3.FilterChain) {
+	key := func(c *listenerv3.FilterChain) string {
+		// A message that came out of Istio can be marshalled; if not, the order is only less steady.
+		match, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c.FilterChainMatch)
+		all, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+		return string(match) + "\x00" + string(all)
+	}
+	slices.SortStableFunc(chains, func(a, b *listenerv3.FilterChain) int { return strings.Compare(key(a), key(b)) })
 }
 
 // add keeps a resource under its name, and what Envoy would have against it.

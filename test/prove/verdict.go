@@ -53,7 +53,8 @@ func (v *verdict) judge(shows, changes []expectation) {
 		}
 	}
 	if v.before.result.Panic != "" || v.after.result.Panic != "" {
-		return // nothing to compare
+		v.write(nil, changes, named(changes)) // there is no more to compare than what is claimed
+		return
 	}
 	differences := diff(v.before.resources, v.after.resources)
 	switch v.Kind {
@@ -81,6 +82,15 @@ func (v *verdict) judge(shows, changes []expectation) {
 		}
 	}
 	v.write(shows, changes, differences)
+}
+
+// named are the changes that claims name.
+func named(changes []expectation) []change {
+	var out []change
+	for _, e := range changes {
+		out = append(out, change(e))
+	}
+	return out
 }
 
 // istioSays compares what Istio and Envoy's constraints say of both sides.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"istio.io/istio/pkg/kube/krt"
 	"istio.io/istio/pkg/log"
 )
 
@@ -28,14 +29,16 @@ func run() error {
 		fmt.Println(istioVersion())
 		return nil
 	}
-	if err := quieten(); err != nil {
+	if err := prepare(); err != nil {
 		return err
 	}
 	return serve(os.Stdin, os.Stdout)
 }
 
-// quieten keeps all but fatal messages of Istio's out of its log, and the log out of standard output, where the answers go.
-func quieten() error {
+// prepare sets up what Istio has one of in a process. All but fatal messages stay out of its log, and the log out of standard output,
+// where the answers go. The register of collections for debugging is switched off: it keeps every environment that ever was.
+func prepare() error {
+	krt.GlobalDebugHandler = nil
 	options := log.DefaultOptions()
 	options.SetDefaultOutputLevel("all", log.FatalLevel)
 	options.OutputPaths = []string{"stderr"}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,7 +35,7 @@ spec:
 )
 
 func TestMain(m *testing.M) {
-	if err := quieten(); err != nil {
+	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -204,4 +206,66 @@ func TestBadJobs(t *testing.T) {
 	if last := got[len(want)]; last.ID != "last" || last.Error != "" {
 		t.Errorf("after bad jobs: %+v", last)
 	}
+}
+
+// A process answers any number of jobs: what one has needed is gone when the next begins.
+func TestJobsLeaveNothingBehind(t *testing.T) {
+	heap := func(jobs int) uint64 {
+		for range jobs {
+			if r := compile(&Job{Objects: passthrough, Want: map[string]string{"cds": ""}}); r.Error != "" {
+				t.Fatal(r.Error)
+			}
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	first := heap(20)
+	if second := heap(60); second > first+10<<20 {
+		t.Errorf("the heap grew from %d to %d MiB with 60 jobs", first>>20, second>>20)
+	}
+}
+
+// Istio's order of filter chains varies; that of the answers does not. Manifests may be JSON, too.
+func TestSameAnswerEachTime(t *testing.T) {
+	var objects strings.Builder
+	for _, name := range []string{"a", "b", "c", "d"} {
+		fmt.Fprintf(&objects, `{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": {"name": %q},
+			"spec": {"hosts": [%q], "resolution": "DNS", "ports": [{"number": 443, "name": "tls", "protocol": "TLS"}]}}`+"\n", name, name+".example.com")
+	}
+	job := &Job{Objects: objects.String(), Want: map[string]string{"lds": "0_443$"}}
+	first := compile(job)
+	if len(first.LDS) != 1 || first.Error != "" {
+		t.Fatalf("%+v", first)
+	}
+	for range 10 {
+		a, b := listenerOf(t, first), listenerOf(t, compile(job))
+		if !slices.Equal(a, b) {
+			t.Fatalf("%s, then %s", a, b)
+		}
+	}
+}
+
+// listenerOf lists the names that the filter chains of the one listener match.
+func listenerOf(t *testing.T, r *Result) []string {
+	t.Helper()
+	var l struct {
+		Chains []struct {
+			Match struct {
+				Names []string `json:"server_names"`
+			} `json:"filter_chain_match"`
+		} `json:"filter_chains"`
+	}
+	if err := json.Unmarshal(r.LDS["0.0.0.0_443"], &l); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range l.Chains {
+		out = append(out, c.Match.Names...)
+	}
+	if len(out) != 4 {
+		t.Fatalf("names %s", out)
+	}
+	return out
 }

@@ -54,8 +54,8 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		return err
 	}
 	verb := flags.Arg(0)
-	if !slices.Contains([]string{"write", "check", "show"}, verb) || verb == "show" && flags.NArg() < 2 {
-		return errors.New("say write, check or show RULE")
+	if !slices.Contains([]string{"write", "check", "show", "corpus"}, verb) || slices.Contains([]string{"show", "corpus"}, verb) && flags.NArg() < 2 {
+		return errors.New("say write, check, show RULE or corpus PATH")
 	}
 	all, err := ruleSet(ctx)
 	if err != nil {
@@ -71,6 +71,10 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		}
 	}()
 	p := &prover{oracle: client, rules: all, root: *root}
+	if verb == "corpus" {
+		_, err := p.corpus(ctx, out, "corpus", flags.Args()[1:])
+		return err
+	}
 	if verb == "show" {
 		return p.show(ctx, out, flags.Arg(1), flags.Args()[2:])
 	}

@@ -63,7 +63,7 @@ func Compare(ctx context.Context, c Compiler, m *Mesh, proxies []effective.Proxy
 	if err != nil {
 		return out, err
 	}
-	texts, err := m.texts(nil)
+	texts, err := m.texts()
 	if err != nil {
 		return out, err
 	}

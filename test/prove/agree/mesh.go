@@ -2,12 +2,14 @@ package agree
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/test/prove/oracle"
@@ -36,6 +38,50 @@ var compiled = []object.Kind{
 	object.Service, object.ServiceEntry, object.DestinationRule, object.VirtualService, object.Gateway, object.WorkloadEntry,
 }
 
+// Compiles says whether the mesh has anything that Istio compiles.
+func (m *Mesh) Compiles() bool {
+	return slices.ContainsFunc(m.Objects, func(o *object.Object) bool { return slices.Contains(compiled, o.Kind) })
+}
+
+// With is the mesh with an object in the place of another, or without it if there is none. nil in place of the other adds one.
+func (m *Mesh) With(old, changed *object.Object) *Mesh {
+	out := &Mesh{Name: m.Name, MeshConfig: m.MeshConfig}
+	for _, o := range m.Objects {
+		switch {
+		case o != old:
+			out.Objects = append(out.Objects, o)
+		case changed != nil:
+			out.Objects = append(out.Objects, changed)
+		}
+	}
+	if old == nil && changed != nil {
+		out.Objects = append(out.Objects, changed)
+	}
+	return out
+}
+
+// Compile has the configuration of a proxy compiled.
+func (m *Mesh) Compile(ctx context.Context, c Compiler, proxy effective.Proxy) (*oracle.Result, error) {
+	texts, err := m.texts()
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.Compile(ctx, m.job(texts, asked(proxy)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return res, nil
+}
+
+// Predict lists what meshvet expects a proxy to get for all hosts in view, by the name of the cluster.
+func (m *Mesh) Predict(proxy effective.Proxy) (map[string]*effective.Cluster, error) {
+	ix, err := m.index()
+	if err != nil {
+		return nil, err
+	}
+	return predict(ix, proxy), nil
+}
+
 // index is meshvet's view of the mesh.
 func (m *Mesh) index() (*mesh.Index, error) {
 	var settings mesh.Settings
@@ -57,11 +103,11 @@ func (m *Mesh) index() (*mesh.Index, error) {
 
 // texts are the objects as the API server would hold them: each with a namespace, and with a time of creation of its own. meshvet
 // orders objects without one by name, Istio by what it happens to read first, so they are given times in the order of names.
-func (m *Mesh) texts(without map[*object.Object]bool) (map[*object.Object]string, error) {
+func (m *Mesh) texts() (map[*object.Object]string, error) {
 	out := map[*object.Object]string{}
 	var young []*object.Object
 	for _, o := range m.Objects {
-		if slices.Contains(compiled, o.Kind) && !without[o] && o.Root().At("metadata", "creationTimestamp").Str() == "" {
+		if slices.Contains(compiled, o.Kind) && o.Root().At("metadata", "creationTimestamp").Str() == "" {
 			young = append(young, o)
 		}
 	}
@@ -77,7 +123,7 @@ func (m *Mesh) texts(without map[*object.Object]bool) (map[*object.Object]string
 		times[o] = time.Date(2030, 1, 1, 0, 0, i, 0, time.UTC).Format(time.RFC3339)
 	}
 	for _, o := range m.Objects {
-		if !slices.Contains(compiled, o.Kind) || without[o] {
+		if !slices.Contains(compiled, o.Kind) {
 			continue
 		}
 		root, ok := o.Root().Any().(map[string]any)

@@ -352,7 +352,9 @@ func (d dice) meshConfig() any {
 	d.maybe(20, m, "dnsRefreshRate", func() any { return "17s" })
 	d.maybe(20, m, "defaultDestinationRuleExportTo", func() any { return []any{pick(d, ".", "*")} })
 	d.maybe(20, m, "defaultServiceExportTo", func() any { return []any{pick(d, ".", "*")} })
-	d.maybe(15, m, "tlsDefaults", func() any { return fields{"ecdhCurves": []any{"P-256"}, "cipherSuites": []any{"ECDHE-RSA-AES256-GCM-SHA384"}} })
+	d.maybe(15, m, "tlsDefaults", func() any {
+		return fields{"ecdhCurves": []any{"P-256"}, "cipherSuites": []any{"ECDHE-RSA-AES256-GCM-SHA384"}}
+	})
 	d.maybe(15, m, "defaultConfig", func() any { return fields{"proxyHeaders": fields{"preserveHttp1HeaderCase": true}} })
 	d.maybe(15, m, "rootNamespace", func() any { return "pay" })
 	return m

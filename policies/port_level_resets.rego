@@ -49,10 +49,11 @@ unless := {true: " (unless meshConfig.defaultTrafficPolicy, which is not in view
 
 stuck(losses) := [sprintf("; a port entry cannot restate %s", [losses.unstatable]) | losses.unstatable != ""]
 
-# A block of the entry's own drops the mesh's block, with values that the rule's author never named.
-safety := {true: "unsafe", false: "safe"}
+# A block of the entry's own drops the mesh's block, with values that the rule's author never named; and what the port speaks, or
+# where it goes, is not for a tool to change.
+safety := {true: "safe", false: "unsafe"}
 
-copies(losses) := [result.set("restate the lost values in the entry", safety[losses.over_mesh], losses.restate) | count(losses.restate) > 0]
+copies(losses) := [result.set("restate the lost values in the entry", safety[losses.safe], losses.restate) | count(losses.restate) > 0]
 
 # The whole cure comes first; what of it is safe can be had by itself.
 tls_copies(losses) := [result.set("restate the lost values in the entry, tls among them", "unsafe", array.concat(losses.restate, losses.restate_tls)) |

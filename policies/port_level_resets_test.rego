@@ -7,7 +7,7 @@ losses(more) := object.union(
 	{
 		"path": ["spec", "trafficPolicy", "portLevelSettings", 0], "port": 443,
 		"told": "connectionPool.tcp.maxConnections 10 (line 7) becomes 4294967295", "envoy": "max_connections", "related": [],
-		"restate": [], "restate_tls": [], "unstatable": "", "grave": false, "over_mesh": false, "no_mesh_config": false,
+		"restate": [], "restate_tls": [], "unstatable": "", "grave": false, "safe": true, "no_mesh_config": false,
 		"subject": {"hosts": ["a.example.com"], "ports": [443], "blocks": ["connectionPool"]},
 	},
 	more,
@@ -37,7 +37,7 @@ test_what_can_be_had_safely_is_offered_by_itself if {
 }
 
 test_the_block_of_the_mesh_makes_restating_a_choice if {
-	found := port_level_resets.findings with mesh.port_losses as [losses({"over_mesh": true, "restate": [{"path": ["spec", "a"], "value": 1}]})]
+	found := port_level_resets.findings with mesh.port_losses as [losses({"safe": false, "restate": [{"path": ["spec", "a"], "value": 1}]})]
 	some f in found
 	{fix.safety | some fix in f.fixes} == {"unsafe"}
 }

@@ -205,7 +205,7 @@ func countsRetries(port Port, p *Policy) bool {
 }
 
 // upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol. At L4
-// nobody speaks HTTP unless a route sends requests there, but where Istio starts TLS it still offers h2 in ALPN.
+// nobody speaks HTTP unless a route sends requests there, but where Envoy starts TLS it still offers h2 in ALPN.
 func upgrades(port Port, p *Policy) bool {
 	http := p.Blocks["connectionPool"].Value.Get("http")
 	if http.Get("useClientProtocol").Bool() {
@@ -215,13 +215,22 @@ func upgrades(port Port, p *Policy) bool {
 	case mesh.L7:
 		return !port.IsHTTP2()
 	case mesh.L4:
-		return (port.Routed || originatesTLS(port, p)) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
+		return (port.Routed || startsTLS(port, p)) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
 	}
 	return false
 }
 
-// hasFixedProtocol: a port without protocol follows the client's anyway.
-func hasFixedProtocol(port Port, _ *Policy) bool { return port.ReadsRequests() }
+// startsTLS says whether Envoy starts TLS of any kind, Istio's own included.
+func startsTLS(port Port, p *Policy) bool {
+	return verifiesPeer(port, p) || !p.Block("tls").Set() && tlsMode(p, port) == autoMTLS
+}
+
+// hasFixedProtocol: a port without protocol follows the client's anyway. At L4 it keeps h2 out of ALPN where the upgrade policy would
+// put it there.
+func hasFixedProtocol(port Port, p *Policy) bool {
+	http := p.Block("connectionPool").Value.Get("http")
+	return port.ReadsRequests() || port.Family == mesh.L4 && startsTLS(port, p) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
+}
 
 func speaksHTTP2(port Port, p *Policy) bool {
 	if !port.ReadsRequests() || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {

@@ -24,6 +24,18 @@ type Loss struct {
 	Latent bool
 }
 
+// Steers says whether the value decides on the protocol towards the endpoints, or on the destination: to restate it is to choose
+// again.
+func (l *Loss) Steers() bool {
+	switch l.Field.Name {
+	case h2UpgradePolicy, useClientProtocol:
+		return true
+	case simple:
+		return l.Value.Str() == passthrough
+	}
+	return false
+}
+
 // LostAtPort lists what a rule's destination-level portLevelSettings entry for a port takes away: the fields that the
 // destination level sets, the entry does not, and whose value in effect differs with and without the entry on one of ports.
 // Give one Port with only a number if the host is not in view.

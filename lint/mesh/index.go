@@ -31,6 +31,9 @@ type Index struct {
 	namesOnce  sync.Once
 	namespaces []string
 
+	http80Once sync.Once
+	http80     bool
+
 	virtualOnce sync.Once
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
 

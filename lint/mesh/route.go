@@ -190,8 +190,28 @@ func (x *Index) entranceOf(vs *object.Object) entrance {
 		slices.Sort(e.ports)
 		e.ports = slices.Compact(e.ports)
 	}
+	if x.hasHTTPOn80() {
+		e.ports = append(e.ports, 80)
+	}
 	x.entrances.Store(vs, e)
 	return e
+}
+
+// hasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
+// by its hosts, whether or not these have such a port: a client may send to port 80 of any address. Source: Istio's
+// pilot/pkg/networking/core/route, where port 80 stands in for hosts without services.
+func (x *Index) hasHTTPOn80() bool {
+	x.http80Once.Do(func() {
+		for _, list := range x.targets.all() {
+			for _, t := range list.items {
+				if p, ok := t.Port(80); ok && (p.Family == L7 || p.Family == Sniffed) && !x.Hidden(t) {
+					x.http80 = true
+					return
+				}
+			}
+		}
+	})
+	return x.http80
 }
 
 // matchesPort says whether an http route's match admits requests that come in on a port.

@@ -31,12 +31,13 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	var told, envoy, unstatable, blocks []string
 	var ports []effective.Port
 	related, restate, restateTLS := []any{}, []any{}, []any{}
-	grave, overMesh := false, false
+	grave, overMesh, steers := false, false, false
 	filled := false            // whether the mesh configuration could have filled in what is lost
 	whole := map[string]bool{} // blocks that are restated as one
 	for _, l := range losses {
 		overMesh = overMesh || l.OverMesh
 		whole[l.Field.Name] = true
+		steers = steers || l.Steers()
 	}
 	for _, l := range losses {
 		block := l.Field.Block()
@@ -71,7 +72,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	subject["blocks"] = blocks
 	return record{
 		"told": strings.Join(told, "; "), "envoy": strings.Join(envoy, ", "), "related": related, "restate": restate, "restate_tls": restateTLS,
-		"unstatable": lint.Enumerate(unstatable), "subject": subject, "grave": grave, "over_mesh": overMesh,
+		"unstatable": lint.Enumerate(unstatable), "subject": subject, "grave": grave, "safe": !overMesh && !steers,
 		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
 	}
 }

@@ -73,11 +73,36 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 		return err
 	}
 	t.Files++
-	m := &agree.Mesh{Name: path, Objects: file.Objects}
+	m := &agree.Mesh{Name: path, Objects: file.Objects, File: file}
 	if !m.Compiles() {
 		return nil
 	}
-	proxies := m.Proxies()
+	return p.hold(ctx, t, m, m.Proxies())
+}
+
+// random is corpus for random meshes, from one seed up to another. Of each mesh one proxy is compiled, another one for the next.
+func (p *prover) random(ctx context.Context, out io.Writer, first, end uint64) (*tally, error) {
+	t := &tally{Name: fmt.Sprintf("random meshes %d to %d", first, end-1), Removals: map[string]*removals{}, Fixes: map[string]*removals{}}
+	for seed := first; seed < end; seed++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		m, err := agree.Random(seed)
+		if err != nil {
+			return nil, err
+		}
+		t.Files++
+		all := m.Proxies()
+		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
+			return nil, err
+		}
+	}
+	p.tell(out, t)
+	return t, nil
+}
+
+// hold holds one mesh against Istio.
+func (p *prover) hold(ctx context.Context, t *tally, m *agree.Mesh, proxies []effective.Proxy) error {
 	outcome, err := agree.Compare(ctx, p.oracle, m, proxies)
 	if err != nil {
 		t.Refused = append(t.Refused, oneLine(err.Error()))
@@ -87,17 +112,21 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 	if len(outcome.Died) > 0 {
 		return nil
 	}
-	return p.claimsOn(ctx, t, m, file, proxies)
+	return p.claimsOn(ctx, t, m, proxies)
 }
 
 // claimsOn holds what findings claim of a file against the oracle: that a field is ignored or inert, and that a safe fix changes
 // only what it may.
-func (p *prover) claimsOn(ctx context.Context, t *tally, m *agree.Mesh, file *object.File, proxies []effective.Proxy) error {
-	engine, err := lint.New(p.rules, &lint.Config{Complete: lint.AllKinds()})
+func (p *prover) claimsOn(ctx context.Context, t *tally, m *agree.Mesh, proxies []effective.Proxy) error {
+	settings, err := m.Settings()
 	if err != nil {
 		return err
 	}
-	report, err := engine.Lint(ctx, lint.Input{Files: []*object.File{file}})
+	engine, err := lint.New(p.rules, &lint.Config{Complete: lint.AllKinds(), Mesh: settings})
+	if err != nil {
+		return err
+	}
+	report, err := engine.Lint(ctx, lint.Input{Files: []*object.File{m.File}})
 	if err != nil {
 		return err
 	}
@@ -251,7 +280,7 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 		}
 		for _, d := range diff(pair.before, pair.after) {
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d.path)) {
+			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d)) {
 				continue
 			}
 			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s %s from %s to %s",
@@ -261,30 +290,55 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 	return nil
 }
 
-// stated says whether a path of a cluster gets its value from what a fix writes.
-func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, path string) bool {
+// steering are the paths by which a cluster's destination, protocol and TLS are chosen. No safe fix changes them.
+var steering = []string{
+	"type", "cluster_type", "transport_socket", "transport_socket_matches",
+	httpOptions + ".explicit_http_config.http_protocol_options", httpOptions + ".use_downstream_protocol_config", httpOptions + ".upstream_http_protocol_options",
+}
+
+const httpOptions = "typed_extension_protocol_options.HttpProtocolOptions"
+
+// derived are the paths that Istio writes of its own accord along with a field that the author states.
+var derived = []struct{ field, path string }{
+	{"outlierDetection", "outlier_detection.enforcing_success_rate"},
+	{"outlierDetection", "outlier_detection.enforcing_consecutive_*"},
+	{"outlierDetection", "outlier_detection.enforcing_local_origin_success_rate"},
+	{"outlierDetection", "common_lb_config.healthy_panic_threshold"},
+	{"outlierDetection", "common_lb_config.locality_weighted_lb_config"},
+	{"outlierDetection", "load_assignment"}, // endpoints are put into groups of localities or priorities
+	{"loadBalancer", "common_lb_config.locality_weighted_lb_config"},
+	{"loadBalancer", "load_assignment"},
+	{"loadBalancer", "lb_policy"},
+	{"loadBalancer", "least_request_lb_config"},
+	{"loadBalancer", "round_robin_lb_config"},
+	{"loadBalancer", "ring_hash_lb_config"},
+	{"loadBalancer", "maglev_lb_config"},
+	{"connectionPool", httpOptions + ".common_http_protocol_options"},
+}
+
+// stated says whether a change of a cluster comes of what a fix writes: of the value of one of its fields, or along with one.
+func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) bool {
 	if c == nil {
 		return false
 	}
+	// Envoy speaks HTTP/1 where nothing is said, and Istio says so where anything else is said beside it.
+	spoken := d.path == httpOptions+".explicit_http_config.http_protocol_options" && d.before == absent && d.after == envoy.Empty
+	if !spoken && slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
+		return false
+	}
+	writes := slices.DeleteFunc(slices.Clone(ops), func(op lint.Op) bool { return op.Kind == lint.Remove })
 	for _, s := range c.Settings {
-		if !s.Emitted() || s.Envoy != path || s.Origin.Object != o {
-			continue
-		}
-		for _, op := range ops {
-			if op.Kind != lint.Remove && len(s.Origin.Path) >= len(op.Path) && s.Origin.Path[:len(op.Path)].Equal(op.Path) {
-				return true
-			}
+		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) && slices.ContainsFunc(writes, func(op lint.Op) bool {
+			return len(s.Origin.Path) >= len(op.Path) && s.Origin.Path[:len(op.Path)].Equal(op.Path)
+		}) {
+			return true
 		}
 	}
-	return strings.HasPrefix(path, "outlier_detection.enforcing_") && stated(c, o, ops, strings.Replace(path, "enforcing_", "", 1)) ||
-		path == "outlier_detection.enforcing_success_rate" && envoyHas(c, "outlier_detection")
-}
-
-// envoyHas says whether anything at or under a path of a cluster is written by a manifest.
-func envoyHas(c *effective.Cluster, path string) bool {
-	return slices.ContainsFunc(c.Settings, func(s effective.Setting) bool {
-		return s.Origin.Kind == effective.FromObject && envoy.Under(s.Envoy, path)
-	})
+	return slices.ContainsFunc(derived, func(along struct{ field, path string }) bool {
+		pattern, prefix := strings.CutSuffix(along.path, "*")
+		return (matches(d.path, along.path) || prefix && strings.HasPrefix(d.path, pattern)) &&
+			slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any(along.field)) })
+	}) || spoken && slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any("connectionPool")) })
 }
 
 // patched is an object after operations, read again.

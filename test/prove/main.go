@@ -54,7 +54,7 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		return err
 	}
 	verb := flags.Arg(0)
-	if !slices.Contains([]string{"write", "check", "show", "corpus"}, verb) || slices.Contains([]string{"show", "corpus"}, verb) && flags.NArg() < 2 {
+	if !slices.Contains([]string{"write", "check", "show", "corpus", "random"}, verb) || slices.Contains([]string{"show", "corpus", "random"}, verb) && flags.NArg() < 2 {
 		return errors.New("say write, check, show RULE or corpus PATH")
 	}
 	all, err := ruleSet(ctx)
@@ -73,6 +73,13 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 	p := &prover{oracle: client, rules: all, root: *root}
 	if verb == "corpus" {
 		_, err := p.corpus(ctx, out, "corpus", flags.Args()[1:])
+		return err
+	}
+	if verb == "random" {
+		var a, b uint64
+		fmt.Sscan(flags.Arg(1), &a)
+		fmt.Sscan(flags.Arg(2), &b)
+		_, err := p.random(ctx, out, a, b)
 		return err
 	}
 	if verb == "show" {

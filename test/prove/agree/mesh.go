@@ -19,6 +19,7 @@ import (
 type Mesh struct {
 	Name    string // for messages: the file, or the seed
 	Objects []*object.Object
+	File    *object.File // that holds them all, nil if there is none
 	// MeshConfig is the mesh configuration in JSON or YAML, "" for the defaults.
 	MeshConfig string
 }
@@ -82,15 +83,24 @@ func (m *Mesh) Predict(proxy effective.Proxy) (map[string]*effective.Cluster, er
 	return predict(ix, proxy), nil
 }
 
-// index is meshvet's view of the mesh.
-func (m *Mesh) index() (*mesh.Index, error) {
+// Settings are what meshvet knows of the mesh besides its objects.
+func (m *Mesh) Settings() (mesh.Settings, error) {
 	var settings mesh.Settings
 	if m.MeshConfig != "" {
 		doc, problem := object.ParseDocument("meshConfig", []byte(m.MeshConfig), object.Limits{})
 		if problem != nil {
-			return nil, fmt.Errorf("%s: meshConfig: %s", m.Name, problem.Message)
+			return settings, fmt.Errorf("%s: meshConfig: %s", m.Name, problem.Message)
 		}
 		settings.MeshConfig = doc.Root()
+	}
+	return settings, nil
+}
+
+// index is meshvet's view of the mesh.
+func (m *Mesh) index() (*mesh.Index, error) {
+	settings, err := m.Settings()
+	if err != nil {
+		return nil, err
 	}
 	store := mesh.NewStore(settings)
 	for _, o := range m.Objects {

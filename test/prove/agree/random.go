@@ -40,7 +40,7 @@ func Random(seed uint64) (*Mesh, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}
-	m.Objects = f.Objects
+	m.Objects, m.File = f.Objects, f
 	if d.chance(35) {
 		js, err := json.Marshal(d.meshConfig())
 		if err != nil {
@@ -112,7 +112,9 @@ func (d dice) serviceEntry(i int) any {
 	spec["ports"] = ports
 	d.maybe(15, spec, "exportTo", d.exportTo)
 	d.maybe(20, spec, "subjectAltNames", func() any { return []any{"spiffe://cluster.local/ns/x", "peer.example.com"}[:1+d.IntN(2)] })
-	d.maybe(10, spec, "addresses", func() any { return []any{"240.0.0.1"} })
+	if hosts, _ := spec["hosts"].([]any); len(hosts) == 1 {
+		d.maybe(10, spec, "addresses", func() any { return []any{fmt.Sprintf("240.0.0.%d", i+1)} })
+	}
 	if resolution == "STATIC" || d.chance(40) {
 		var list []any
 		for range d.IntN(4) {

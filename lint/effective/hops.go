@@ -57,6 +57,9 @@ func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, dep
 		return out
 	}
 	if c := ClusterFor(w.ix, proxy, w.host, port, ""); c != nil {
+		if proxy.Type == Sidecar {
+			c.Port.Routed = false // an http route may lead to the port, but not this one
+		}
 		out = append(out, &Hop{Proxy: proxy, Cluster: c})
 	}
 	return out
@@ -207,20 +210,42 @@ func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
 	if len(ix.Targets(d.host)) == 0 {
 		s, ok := assumeService(ix, d)
 		if !ok {
-			return nil
+			return &Hop{Proxy: proxy, Cluster: missing(proxy, d, "no ServiceEntry or Service in view has the host"), Route: d.vs, Path: d.path}
 		}
 		ix = ix.With(s)
 		assumed = fmt.Sprintf("Service %s is not among the manifests; its port %d is taken to be named %s", s.Key.Name, d.port, s.Spec().At("ports", 0, "name").Str())
 	}
 	c := ClusterFor(ix, proxy, d.host, d.port, d.subset)
 	if c == nil {
-		return nil
+		c = missing(proxy, d, w.whyMissing(ix, proxy, d))
+	}
+	if c.Port.Family == mesh.L4 {
+		c.Port.Routed = d.kind == "http" // whatever other routes lead there
 	}
 	h := &Hop{Proxy: proxy, Cluster: c, Route: d.vs, Path: d.path, Assumed: assumed}
-	if depth+1 < maxHops && d.host != w.host {
+	if depth+1 < maxHops && d.host != w.host && c.Port.Target != nil {
 		h.Next = w.beyond(c, d, depth+1)
 	}
 	return h
+}
+
+// missing is a cluster that a route leads to and that does not exist: what is sent there fails.
+func missing(proxy Proxy, d destination, why string) *Cluster {
+	return &Cluster{
+		Proxy: proxy, Port: Port{Port: mesh.Port{Number: d.port}, Host: d.host}, Subset: d.subset,
+		Policy: &Policy{Blocks: map[string]Source{}}, Absent: why + "; requests that the route sends there fail",
+	}
+}
+
+func (w *way) whyMissing(ix *mesh.Index, proxy Proxy, d destination) string {
+	numbers := PortNumbers(ix, proxy, d.host)
+	switch {
+	case len(numbers) == 0:
+		return "the proxy does not see the host"
+	case !slices.Contains(numbers, d.port):
+		return fmt.Sprintf("the host has no port %d", d.port)
+	}
+	return fmt.Sprintf("no DestinationRule in force for this proxy has a subset %s", d.subset)
 }
 
 // beyond lists what the gateway at the end of a hop opens: a VirtualService for the client's host is bound to a Gateway, and the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/linttest/meshcorpus"
 )
 
@@ -66,6 +68,57 @@ func BenchmarkCorpus(b *testing.B) {
 		b.Run(fmt.Sprintf("parsefloor/%d", n), func(b *testing.B) { measure(b, documents, floor, dir) })
 		b.Run(fmt.Sprintf("lint/%d", n), func(b *testing.B) {
 			measure(b, documents, bin, "lint", "--config", os.DevNull, "--complete", "--format", "compact", dir)
+		})
+	}
+}
+
+// BenchmarkEffective compares the answer about one host with what lint takes to read the same manifests, without a rule.
+func BenchmarkEffective(b *testing.B) {
+	bin := program(b, "./cmd/meshvet")
+	dir := b.TempDir()
+	documents, _, err := meshcorpus.Write(dir, meshcorpus.Spec{Documents: 10_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ask := func(args ...string) []string {
+		return append([]string{"effective", "--config", os.DevNull, "-f", dir}, args...)
+	}
+	b.Run("lint-load", func(b *testing.B) {
+		measure(b, documents, bin, "lint", "--config", os.DevNull, "--disable", "across-objects,input,service-entry,tls,traffic-policy", "--format", "compact", dir)
+	})
+	b.Run("one-host", func(b *testing.B) { measure(b, documents, bin, ask("api-00002.vendor-02.example.com")...) })
+	b.Run("one-host-json", func(b *testing.B) { measure(b, documents, bin, ask("api-00002.vendor-02.example.com", "--format", "json")...) })
+	b.Run("every-host", func(b *testing.B) { measure(b, documents, bin, ask("--all")...) })
+}
+
+// BenchmarkEffectiveQuery is one answer once the manifests are read: for all clients that differ, and for those of one namespace.
+func BenchmarkEffectiveQuery(b *testing.B) {
+	dir := b.TempDir()
+	if _, _, err := meshcorpus.Write(dir, meshcorpus.Spec{Documents: 10_000}); err != nil {
+		b.Fatal(err)
+	}
+	a := &app{process: process{stderr: io.Discard, getwd: func() (string, error) { return dir, nil }}}
+	r, err := a.newRun(&lintFlags{config: os.DevNull, dataplane: newChoice("")}, []string{dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	meshes, _, err := r.meshes(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, from := range [][]string{nil, {"team-02"}} {
+		b.Run(fmt.Sprintf("clients=%d", len(from)), func(b *testing.B) {
+			p := &predictor{meshes: meshes, from: from, proxy: effective.Proxy{Type: effective.Sidecar}, note: func(string, ...any) {}}
+			ix := meshes[0].Index
+			hosts := p.hostsOf(ix)
+			n := 0
+			for b.Loop() {
+				answers, err := p.ask(query{host: string(hosts[n%len(hosts)])})
+				if err != nil && from == nil || err == nil && len(answers) == 0 {
+					b.Fatal(err)
+				}
+				n += 101
+			}
 		})
 	}
 }

@@ -34,14 +34,15 @@ const (
 // WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
 // has several first hops if the routes have several destinations.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
-	w := way{ix: ix, host: host}
+	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
 	return w.from(proxy, port, "", nil, 0)
 }
 
 type way struct {
-	ix     *mesh.Index
-	host   mesh.Host // that the client dials
-	opened int       // hops so far
+	ix       *mesh.Index
+	host     mesh.Host        // that the client dials
+	services []*object.Object // VirtualServices for it
+	opened   int              // hops so far
 }
 
 // from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
@@ -78,7 +79,7 @@ type destination struct {
 // destinations lists those of the routes that hold for the host on a port. The first VirtualService that has any decides, as the
 // most specific one does in Envoy.
 func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []string) []destination {
-	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+	for _, vs := range w.services {
 		if !w.ix.SeesVirtualService(vs, proxy.Namespace) {
 			continue
 		}
@@ -255,7 +256,7 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 	serviceLabels := c.Port.Target.Object.Spec().Get("selector")
 	labels := map[string]string{}
 	var names []string
-	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+	for _, vs := range w.services {
 		for _, name := range boundGateways(vs) {
 			name = gatewayName(name, mesh.NamespaceOf(vs))
 			if slices.Contains(names, name) {
@@ -290,7 +291,7 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 // kindAt is the kind of route that a gateway has for what comes in. It may end TLS and read requests, whatever led to it.
 func (w *way) kindAt(gateways []string, d destination) string {
 	for _, kind := range []string{"http", "tls", "tcp"} {
-		for _, vs := range w.ix.VirtualServicesFor(w.host) {
+		for _, vs := range w.services {
 			if len(w.routes(vs, kind, d.port, gateways)) > 0 {
 				return kind
 			}

@@ -118,7 +118,6 @@ type compilation struct {
 	port  Port
 
 	policy *Policy
-	name   string
 	subnet *mesh.Subset
 
 	typ      ClusterType

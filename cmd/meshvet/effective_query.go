@@ -512,6 +512,9 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 		} else {
 			first = effective.WayTo(ix, proxy, a.host, n)
 		}
+		if vs := effective.AnsweredBy(ix, proxy, a.host, n); p.subset == "" && len(first) == 0 && vs != nil {
+			a.notes = append(a.notes, fmt.Sprintf("port %d: what comes there is sent nowhere; %s redirects, answers or delegates it", n, vs))
+		}
 		ways := chains(first, nil, maxWays+1)
 		if len(ways) > maxWays {
 			a.notes = append(a.notes, fmt.Sprintf("more than %d ways lead to port %d; these are the first", maxWays, n))

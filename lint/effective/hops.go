@@ -32,10 +32,22 @@ const (
 )
 
 // WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
-// has several first hops if the routes have several destinations.
+// has several first hops if the routes have several destinations, and none if the proxy does not see the port or its routes send
+// nothing anywhere (see AnsweredBy). What a VirtualService delegates is not followed.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
 	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
 	return w.from(proxy, port, "", nil, 0)
+}
+
+// AnsweredBy is the VirtualService whose routes for a port of a host send nothing anywhere: they redirect, answer themselves or
+// delegate. It is nil if there is none.
+func AnsweredBy(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) *object.Object {
+	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
+	out, taken := w.destinations(proxy, port, "", nil)
+	if len(out) > 0 {
+		return nil
+	}
+	return taken
 }
 
 type way struct {
@@ -49,12 +61,13 @@ type way struct {
 // reached, none for a sidecar.
 func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, depth int) []*Hop {
 	var out []*Hop
-	for _, d := range w.destinations(proxy, port, kind, gateways) {
+	destinations, taken := w.destinations(proxy, port, kind, gateways)
+	for _, d := range destinations {
 		if h := w.hop(proxy, d, depth); h != nil {
 			out = append(out, h)
 		}
 	}
-	if len(out) > 0 || len(gateways) > 0 {
+	if taken != nil || len(gateways) > 0 {
 		return out
 	}
 	if c := ClusterFor(w.ix, proxy, w.host, port, ""); c != nil {
@@ -76,9 +89,9 @@ type destination struct {
 	kind   string // "http", "tls" or "tcp"
 }
 
-// destinations lists those of the routes that hold for the host on a port. The first VirtualService that has any decides, as the
-// most specific one does in Envoy.
-func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []string) []destination {
+// destinations lists those of the routes that hold for the host on a port. The first VirtualService that has any route decides, as
+// the most specific one does in Envoy; it is returned too.
+func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []string) ([]destination, *object.Object) {
 	for _, vs := range w.services {
 		if !w.ix.SeesVirtualService(vs, proxy.Namespace) {
 			continue
@@ -88,12 +101,12 @@ func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []str
 			kinds = w.routeKinds(proxy, port)
 		}
 		for _, k := range kinds {
-			if out := w.routes(vs, k, port, gateways); len(out) > 0 {
-				return out
+			if out, taken := w.routes(proxy, vs, k, port, gateways); taken {
+				return out, vs
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // routeKinds are the kinds of route that hold for the host's port: what Envoy reads as requests has http routes, TLS that passes
@@ -113,13 +126,14 @@ func (w *way) routeKinds(proxy Proxy, port uint32) []string {
 	return []string{"tcp"}
 }
 
-func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []string) []destination {
-	var out []destination
+// routes lists the destinations in the routes of a VirtualService; taken says that one of its routes holds, whatever it does.
+func (w *way) routes(proxy Proxy, vs *object.Object, kind string, port uint32, gateways []string) (out []destination, taken bool) {
 	for i, rule := range vs.Spec().Get(kind).Items() {
-		admitted, all := w.admits(vs, rule, kind, port, gateways)
+		admitted, all := w.admits(proxy, vs, rule, kind, port, gateways)
 		if !admitted {
 			continue
 		}
+		taken = true
 		for j, r := range rule.Get("route").Items() {
 			if rule.Get("route").Len() > 1 && r.Get("weight").Int() == 0 {
 				continue // nothing is sent there
@@ -139,17 +153,18 @@ func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []str
 		}
 	}
 	seen := map[string]bool{} // names of clusters
-	return slices.DeleteFunc(out, func(d destination) bool {
+	out = slices.DeleteFunc(out, func(d destination) bool {
 		name := ClusterName(d.port, d.subset, d.host)
 		twice := seen[name]
 		seen[name] = true
 		return twice
 	})
+	return out, taken
 }
 
 // admits says whether a route holds for some of what comes to the host's port, and whether for all of it: at sidecars (no gateways)
 // or at one of some gateways.
-func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uint32, gateways []string) (some, all bool) {
+func (w *way) admits(proxy Proxy, vs *object.Object, rule object.Value, kind string, port uint32, gateways []string) (some, all bool) {
 	bound := vs.Spec().Get("gateways").Strings()
 	if len(bound) == 0 {
 		bound = []string{"mesh"}
@@ -174,17 +189,30 @@ func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uin
 		if n := m.Get("port"); n.Set() && uint32(n.Int()) != port && len(gateways) == 0 {
 			continue
 		}
-		if kind == "tls" && !w.isNamed(m.Get("sniHosts")) || !at(names) {
+		if kind == "tls" && !w.isNamed(m.Get("sniHosts")) || !at(names) || !comesFrom(proxy, m) {
 			continue
 		}
 		some = true
 		whole := true
 		for key := range m.Fields() {
-			whole = whole && slices.Contains([]string{"gateways", "port", "sniHosts", "name", "statPrefix"}, key)
+			whole = whole && slices.Contains([]string{"gateways", "port", "sniHosts", "sourceLabels", "sourceNamespace", "name", "statPrefix"}, key)
 		}
 		all = all || whole && len(gateways) <= 1 // which of several gateways a route is for may differ
 	}
 	return some, all
+}
+
+// comesFrom says whether a proxy is one of those for which a match asks: Istio leaves the route out for the others.
+func comesFrom(proxy Proxy, match object.Value) bool {
+	if ns := match.Get("sourceNamespace").Str(); ns != "" && ns != proxy.Namespace {
+		return false
+	}
+	for k, v := range match.Get("sourceLabels").Fields() {
+		if own, has := proxy.Labels[k]; !has || own != v.Text() {
+			return false
+		}
+	}
+	return true
 }
 
 // isNamed says whether the host is one of sniHosts, of which none means any.
@@ -294,14 +322,15 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 	if len(names) == 0 {
 		return nil
 	}
-	return w.from(Proxy{Type: Gateway, Namespace: ns, Labels: labels}, d.port, w.kindAt(names, d), names, depth)
+	proxy := Proxy{Type: Gateway, Namespace: ns, Labels: labels}
+	return w.from(proxy, d.port, w.kindAt(proxy, names, d), names, depth)
 }
 
 // kindAt is the kind of route that a gateway has for what comes in. It may end TLS and read requests, whatever led to it.
-func (w *way) kindAt(gateways []string, d destination) string {
+func (w *way) kindAt(proxy Proxy, gateways []string, d destination) string {
 	for _, kind := range []string{"http", "tls", "tcp"} {
 		for _, vs := range w.services {
-			if len(w.routes(vs, kind, d.port, gateways)) > 0 {
+			if _, taken := w.routes(proxy, vs, kind, d.port, gateways); taken {
 				return kind
 			}
 		}

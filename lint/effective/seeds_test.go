@@ -350,6 +350,10 @@ func TestDestinations(t *testing.T) {
 		{"the first takes some", "- match: [{uri: {prefix: /a}}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"a", "b"}},
 		{"another port", "- match: [{port: 81}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
 		{"another gateway", "- match: [{gateways: [out]}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
+		{"a workload that is another", "- match: [{sourceLabels: {app: web}}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
+		{"a namespace", "- match: [{sourceNamespace: shop}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"a"}},
+		{"another namespace", "- match: [{sourceNamespace: web}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
+		{"a redirect", "- redirect: {uri: /}\n- route: [{" + to + "b}}]", nil},
 		{"twice the same", "- match: [{uri: {prefix: /a}}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "a}}]", []string{"a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -360,6 +364,10 @@ func TestDestinations(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+			answered := effective.AnsweredBy(ix, effective.OnBehalf("shop"), "api.example.com", 80)
+			if (answered != nil) != (c.want == nil) {
+				t.Errorf("answered by %v", answered)
 			}
 		})
 	}

@@ -355,12 +355,18 @@ func (p *predictor) clientsOf(ix *mesh.Index, host mesh.Host) []string {
 		}
 	}
 	for _, vs := range ix.VirtualServicesFor(host) {
-		add(&out, mesh.NamespaceOf(vs))
-		for _, ns := range vs.Spec().Get("exportTo").Strings() {
-			if ix.HasNamespace(ns) {
-				add(&out, ns)
+		singled := vs.Spec().Get("exportTo").Strings()
+		for _, kind := range [...]string{"http", "tls", "tcp"} {
+			for _, rule := range vs.Spec().Get(kind).Items() {
+				for _, m := range rule.Get("match").Items() {
+					if ns := m.Get("sourceNamespace").Str(); ns != "" {
+						singled = append(singled, ns)
+					}
+				}
 			}
 		}
+		add(&out, mesh.NamespaceOf(vs))
+		add(&out, slices.DeleteFunc(singled, func(ns string) bool { return !ix.HasNamespace(ns) })...)
 	}
 	if anywhere {
 		add(&out, anyOther)
@@ -537,6 +543,9 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 			a.notes = append(a.notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" (--subset shows one)")
 		}
 	}
+	if proxy.Type == effective.Sidecar {
+		a.notes = append(a.notes, rivalNotes(ix, proxy, a.host, ports)...)
+	}
 	for _, r := range ix.RulesReaching(a.host) {
 		if r.Selector == nil || r.Namespace() != proxy.Namespace || a.has(r.Object) {
 			continue
@@ -546,6 +555,35 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 		a.notes = append(a.notes, fmt.Sprintf("%s is for workloads with %s only (--labels)", r.Object, object.Abridge(want.String())))
 	}
 	return nil
+}
+
+// rivalNotes say which ports of a host share a listener with something else, so that what is sent there may go to another cluster
+// than the one that is told.
+func rivalNotes(ix *mesh.Index, proxy effective.Proxy, host mesh.Host, ports []uint32) []string {
+	t := proxy.Target(ix, host)
+	if t == nil || t.IsService() {
+		return nil
+	}
+	var out []string
+	opaque := false
+	for _, p := range t.Ports {
+		if !p.IsOpaque() || !slices.Contains(ports, p.Number) {
+			continue
+		}
+		opaque = true
+		if len(t.Hosts) > 1 && len(ix.Addresses(t, host)) == 0 {
+			out = append(out, fmt.Sprintf("port %d: nothing tells the hosts of %s apart, so Istio sends what comes there to one of them", p.Number, t.Object))
+		}
+	}
+	if !opaque {
+		return out
+	}
+	for _, r := range ix.ListenerRivals(t) {
+		if slices.Contains(ports, r.Port.Number) && r.Port.IsOpaque() && ix.Sees(r.Target, proxy.Namespace) {
+			out = append(out, fmt.Sprintf("port %d: %s needs the same listener, so what comes there may go to its cluster", r.Port.Number, r.Target.Object))
+		}
+	}
+	return out
 }
 
 func forClients(ns string) string {

@@ -33,9 +33,13 @@ const (
 
 // WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
 // has several first hops if the routes have several destinations, and none if the proxy does not see the port or its routes send
-// nothing anywhere (see AnsweredBy). What a VirtualService delegates is not followed.
+// nothing anywhere (see AnsweredBy). What a VirtualService delegates is not followed. From a gateway on there is one hop: which of its
+// listeners a request came in by, and so which routes it meets, the port of the host does not say.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
 	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
+	if proxy.Type == Gateway {
+		w.services = nil
+	}
 	return w.from(proxy, port, "", nil, 0)
 }
 
@@ -44,7 +48,7 @@ func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
 func AnsweredBy(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) *object.Object {
 	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
 	out, taken := w.destinations(proxy, port, "", nil)
-	if len(out) > 0 {
+	if len(out) > 0 || proxy.Type == Gateway {
 		return nil
 	}
 	return taken

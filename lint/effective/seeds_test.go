@@ -372,3 +372,13 @@ func TestDestinations(t *testing.T) {
 		})
 	}
 }
+
+// TestWayFromGateway: a gateway is no sidecar, so the routes for those are not its.
+func TestWayFromGateway(t *testing.T) {
+	ix, _ := world(t, "", egressService, entry("api", "api.example.com", "DNS", "location: MESH_EXTERNAL", "80 HTTP"),
+		virtualService("http:\n- route: [{destination: {host: "+egressHost+", port: {number: 80}}}]"))
+	hops := effective.WayTo(ix, effective.Proxy{Type: effective.Gateway, Namespace: "istio-system"}, "api.example.com", 80)
+	if len(hops) != 1 || hops[0].Cluster.Name() != "outbound|80||api.example.com" || hops[0].Next != nil {
+		t.Errorf("%+v", hops)
+	}
+}

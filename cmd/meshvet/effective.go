@@ -157,6 +157,7 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 		meshes: meshes, from: f.from.items, subset: f.subset, note: note,
 		proxy: effective.Proxy{Type: effective.ProxyType(f.proxy.value), Labels: f.labels.pairs},
 	}
+	p.tellLimits()
 	var out answerWriter
 	to := &stoppable{ctx, a.stdout}
 	switch f.format.value {

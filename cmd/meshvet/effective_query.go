@@ -102,6 +102,26 @@ type way struct {
 	hops []*effective.Hop
 }
 
+// tellLimits notes what is among the manifests and not applied.
+func (p *predictor) tellLimits() {
+	told := map[object.Key]bool{}
+	for i := range p.meshes {
+		ix := p.meshes[i].Index
+		for _, o := range ix.EnvoyFilters() {
+			if len(told) < maxMisses && !told[o.Key] {
+				told[o.Key] = true
+				p.note("%s patches what Istio compiles, and is not applied", o)
+			}
+		}
+		for o := range ix.All(object.Sidecar) {
+			if len(told) < maxMisses && !told[o.Key] {
+				told[o.Key] = true
+				p.note("%s limits what the proxies of %s see, and is not applied", o, mesh.NamespaceOf(o))
+			}
+		}
+	}
+}
+
 // each answers queries in their order.
 func (p *predictor) each(queries []query) iter.Seq2[[]*answer, error] {
 	return func(yield func([]*answer, error) bool) {
@@ -541,6 +561,14 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 	if p.subset == "" {
 		if rest := slices.DeleteFunc(subsets, func(s string) bool { return routed[s] }); len(rest) > 0 {
 			a.notes = append(a.notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" (--subset shows one)")
+		}
+	}
+	if t := proxy.Target(ix, a.host); t != nil {
+		if ix.Ambient(t) {
+			a.notes = append(a.notes, "ztunnel or a waypoint may carry this traffic; what is told is true of sidecars and gateways only")
+		}
+		if policy := ix.BackendTLSPolicyFor(t); policy != nil {
+			a.notes = append(a.notes, fmt.Sprintf("%s decides on TLS as well, and is not applied", policy))
 		}
 	}
 	if proxy.Type == effective.Sidecar {

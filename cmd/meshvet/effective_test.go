@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -223,6 +224,69 @@ func TestHostileEffective(t *testing.T) {
 		t.Logf("%v: %v, exit code %d, %.300s", args, time.Since(start), code, errs.String())
 		if took := time.Since(start); took > time.Minute || code != exitClean {
 			t.Errorf("%v: took %v, exit code %d: %.500s", args, took, code, errs.String())
+		}
+	}
+}
+
+// TestEjectionAgreesWithRule holds the arithmetic of the answer to that of the rule DR205, which is written in Rego.
+func TestEjectionAgreesWithRule(t *testing.T) {
+	var manifest strings.Builder
+	type host struct{ endpoints, percent int }
+	hosts := map[string]host{}
+	for _, n := range []int{2, 3, 4, 5, 9, 10, 11, 20, 50} {
+		for _, percent := range []int{0, 1, 5, 9, 10, 11, 25, 33, 34, 49, 50, 99, 100} {
+			name := fmt.Sprintf("e%d-p%d", n, percent)
+			hosts[name+".example.com"] = host{n, percent}
+			fmt.Fprintf(&manifest, "---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: %s, namespace: shop}\nspec:\n  hosts: [%s.example.com]\n"+
+				"  location: MESH_EXTERNAL\n  resolution: STATIC\n  ports: [{number: 443, name: tls, protocol: TLS}]\n  endpoints:\n", name, name)
+			for i := range n {
+				fmt.Fprintf(&manifest, "  - address: 192.0.2.%d\n", i+1)
+			}
+			fmt.Fprintf(&manifest, "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: %s, namespace: shop}\nspec:\n  host: %s.example.com\n"+
+				"  trafficPolicy: {outlierDetection: {maxEjectionPercent: %d}}\n", name, name, percent)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), []byte(manifest.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, stderr, code := runIn(t, dir, "lint", "-c", os.DevNull, "--format", "json")
+	if code == exitFailed {
+		t.Fatal(stderr)
+	}
+	var report struct {
+		Findings []struct {
+			ID     string
+			Object objectJSON
+		}
+	}
+	if err := json.Unmarshal([]byte(found), &report); err != nil {
+		t.Fatal(err)
+	}
+	stuck := map[string]bool{}
+	for _, f := range report.Findings {
+		if f.ID == "DR205" {
+			stuck[f.Object.Name+".example.com"] = true
+		}
+	}
+	told, stderr, code := runIn(t, dir, "effective", "--all", "-c", os.DevNull, "--format", "json")
+	if code != exitClean {
+		t.Fatal(stderr)
+	}
+	var doc effectiveDoc
+	if err := json.Unmarshal([]byte(told), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Hosts) != len(hosts) {
+		t.Fatalf("%d answers, want %d", len(doc.Hosts), len(hosts))
+	}
+	for _, a := range doc.Hosts {
+		o, h := a.Ways[0].Hops[0].Outlier, hosts[a.Host]
+		switch {
+		case o == nil || o.AtOnce == nil || *o.Endpoints != h.endpoints:
+			t.Errorf("%s: %+v", a.Host, o)
+		case (*o.AtOnce == 0) != stuck[a.Host] || (int64(h.endpoints) < o.Fewest) != stuck[a.Host]:
+			t.Errorf("%s: %d at once, from %d on; DR205 finds that none can go: %v", a.Host, *o.AtOnce, o.Fewest, stuck[a.Host])
 		}
 	}
 }

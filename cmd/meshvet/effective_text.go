@@ -114,6 +114,9 @@ func (w *answersText) write(a *answer) error {
 			w.hop(a, h)
 		}
 	}
+	if _, err := w.to.Write(nil); err != nil { // what an earlier write ran into
+		return fmt.Errorf("write: %w", err)
+	}
 	return nil
 }
 

@@ -519,6 +519,9 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 		}
 		ports = []uint32{port}
 	}
+	if len(ports) == 0 {
+		a.notes = append(a.notes, "it has no ports, so there is nothing to tell")
+	}
 	subsets := effective.SubsetNames(ix, proxy, a.host)
 	if p.subset != "" && !slices.Contains(subsets, p.subset) {
 		if len(subsets) == 0 {

@@ -160,6 +160,7 @@ func (w *answersText) hop(a *answer, h *effective.Hop) {
 	w.rules(a, c, indent)
 	if c.Panics != "" {
 		w.prose(indent, "breaks: Istio compiles no configuration at all: "+c.Panics)
+		return
 	}
 	if c.Absent != "" {
 		w.prose(indent, "no cluster: "+c.Absent)

@@ -20,6 +20,8 @@ BENCHFLAGS ?= -benchmem
 # How long each fuzz target runs, and which: make fuzz FUZZTIME=10m FUZZ=Load.
 FUZZTIME   ?= 1m
 FUZZ       ?= .
+# The rules that are proven; empty means all.
+PROVE      ?=
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -33,7 +35,7 @@ CASE_RULES  ?=
 
 .PHONY: help
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build bin/meshvet, a static binary
@@ -46,6 +48,22 @@ test: ## Run the tests, those of the Rego policies included
 .PHONY: test-tools
 test-tools: ## Run the tests of the development tools
 	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
+
+.PHONY: oracle
+oracle: ## Build bin/oracle, which compiles manifests with Istio's own control plane
+	cd test/oracle && $(GO) build -o ../../bin/oracle .
+
+.PHONY: prove
+prove: oracle ## Compile the fixtures of the rules, check what proof.yaml claims, write proof.golden (PROVE=SE101)
+	$(GO) run ./test/prove -oracle bin/oracle write $(PROVE)
+
+.PHONY: prove-check
+prove-check: oracle ## Compile the fixtures again and fail if a proof does not hold or is out of date
+	$(GO) run ./test/prove -oracle bin/oracle check $(PROVE)
+
+.PHONY: test-oracle
+test-oracle: ## Run the tests of the oracle
+	cd test/oracle && $(GO) test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## Run the tests of the engine and the program under the race detector
@@ -62,6 +80,7 @@ lint: ## Check the Go code, the policies and the scripts
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
+	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
 	for script in .ci/run .ci/suites .ci/fuzz .ci/verify; do bash -n "$$script"; done

@@ -9,3 +9,8 @@ import "embed"
 //
 //go:embed *.rego lib/*.rego
 var FS embed.FS
+
+// Proofs holds testdata/NAME/proof.golden of each policy: what has been shown to be true of it.
+//
+//go:embed testdata/*/proof.golden
+var Proofs embed.FS

@@ -32,6 +32,11 @@ func TestRego(t *testing.T) {
 	linttest.Run(t, "../policies/testdata", all(t), func(m *lint.Meta) bool { return m.Lang == "rego" })
 }
 
+func TestProofs(t *testing.T) {
+	linttest.Proofs(t, "testdata", all(t), func(m *lint.Meta) bool { return m.Lang == "go" })
+	linttest.Proofs(t, "../policies/testdata", all(t), func(m *lint.Meta) bool { return m.Lang == "rego" })
+}
+
 // judged lints manifests with the rules written in Go and returns the findings of one.
 func judged(t *testing.T, id, manifests string) []lint.Finding {
 	t.Helper()

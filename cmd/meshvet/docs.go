@@ -66,7 +66,8 @@ is the list for programs.
 
 - **Severity**: error if Istio or Envoy refuses the configuration, breaks, or drops security; warning if the configuration silently
   does something else than it says; info for a recommendation. A finding may weigh more or less than its rule.
-- **Proof** is how the claim of the rule is shown to be true of what Istio compiles; the page says what was compared.
+- **Proof** is how the claim of the rule is shown to be true of what Istio compiles; the page shows the Envoy configuration that was
+  compared.
 - **Fix** is the best that a finding of the rule may offer. A *safe* one changes nothing but what your own values name, or what Envoy
   ignores anyway; an *unsafe* one brings in a number or a choice that you did not state; one to *show* is a suggestion, to be read
   and not to be applied as it is. Nothing applies fixes yet: findings show them, and ` + "`--format json`" + ` has them in full.
@@ -106,8 +107,11 @@ func writeRulePages(ctx context.Context, dir, root string, all []lint.Rule) erro
 				return err
 			}
 		}
-		p := newPage(r, all, ex)
-		p.SourceURL = "../../" + r.Source
+		p, err := newPage(r, all, ex)
+		if err != nil {
+			return err
+		}
+		p.Root = "../../"
 		if err := add(r.ID+".md", marked(p.write)); err != nil {
 			return err
 		}

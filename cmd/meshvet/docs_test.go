@@ -86,7 +86,7 @@ func TestPages(t *testing.T) {
 		text := first[r.ID+".md"]
 		for _, want := range []string{
 			"# " + r.ID + " " + r.Name + "\n", "## What it flags\n", "## Why\n", "## What to do\n", "## Example\n", "`meshvet lint` says",
-			"## How it is proven\n", "[" + r.ID + " " + r.Name + "]", "  " + r.ID + ":\n",
+			"## How it is proven\n", proofOnPage(t, r), "[" + r.ID + " " + r.Name + "]", "  " + r.ID + ":\n",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page of %s lacks %q", r.ID, want)
@@ -101,6 +101,24 @@ func TestPages(t *testing.T) {
 			t.Errorf("the index lacks %s", r.ID)
 		}
 	}
+}
+
+// proofOnPage is what the page of a rule must show of its proof: a line that is compared, or else what is said.
+func proofOnPage(t *testing.T, r *lint.Rule) string {
+	t.Helper()
+	e, err := evidenceOf(&r.Meta, "")
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case e == nil:
+		t.Fatalf("%s comes without a proof", r.ID)
+	case len(e.Notes) > 0:
+		return e.Notes[0]
+	}
+	if !strings.Contains(e.Diff, "cluster ") && !strings.Contains(e.Diff, "listener ") && !strings.Contains(e.Diff, "endpoints ") && !strings.Contains(e.Diff, "Istio's ") {
+		t.Errorf("the proof of %s compares nothing: %s", r.ID, e.Diff)
+	}
+	return "```diff\n" + e.Fixture
 }
 
 func readAll(t *testing.T, dir string) map[string]string {
@@ -191,7 +209,11 @@ func TestPageOfOneRule(t *testing.T) {
 		{[]string{"Left out where SE101 `first` finds something", "Metrics of istiod: `pilot_xds_pushes`"}, []string{"off by default", "proxyStatsMatcher", "Statistics", "presets", "Fix:"}},
 	} {
 		var b bytes.Buffer
-		if err := newPage(&all[i], all, nil).write(&b); err != nil {
+		p, err := newPage(&all[i], all, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.write(&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want.has {

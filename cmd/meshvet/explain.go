@@ -16,7 +16,8 @@ func (a *app) newExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain RULE",
 		Short: "Say what a rule is about",
-		Long: `Explain prints what a rule flags, why, what to do about it, and how to see the fault at run time. RULE is an ID or a name.
+		Long: `Explain prints what a rule flags, why, what to do about it, how to see the fault at run time, and what
+Istio compiles from such a manifest. RULE is an ID or a name.
 
 The rule's page in docs/rules of the repository says the same, with an example.`,
 		Example: "  meshvet explain DR202\n  meshvet explain port-level-resets",
@@ -37,7 +38,11 @@ The rule's page in docs/rules of the repository says the same, with an example.`
 				return err
 			}
 			var md bytes.Buffer
-			if err := newPage(r, all, nil).write(&md); err != nil {
+			p, err := newPage(r, all, nil)
+			if err != nil {
+				return err
+			}
+			if err := p.write(&md); err != nil {
 				return err
 			}
 			fmt.Fprintf(&md, "\nWith an example: <%s/%s.md>\n", docsURL, r.ID)

@@ -85,7 +85,7 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 	if err != nil {
 		return nil, err
 	}
-	ex := &example{Bad: wantComment.ReplaceAllString(text, "")}
+	ex := &example{Name: bad, Bad: wantComment.ReplaceAllString(text, "")}
 
 	cfg, err := f.config(stem)
 	if err != nil {

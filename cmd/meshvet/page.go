@@ -19,26 +19,29 @@ var pageTemplate string
 const sourceURL = "https://github.com/meshvet/meshvet/blob/main/"
 
 // page is all that is said about a rule: in docs/rules, and by `meshvet explain`, which has no fixtures at hand and leaves the
-// example out.
+// example out. The proof is part of the program.
 type page struct {
 	*lint.Meta
-	Badges            []string
-	Example           *example
-	FixMeaning        string
-	Configuration     string
-	Options           []optionJSON
-	Needs             []string
-	Observed          bool
-	Stats, Flags      []string // of Envoy
-	Istiod            []string // metrics
-	ConfigDump        string
-	Proof             string
-	Relations         []string
-	Source, SourceURL string
+	Badges        []string
+	Example       *example
+	FixMeaning    string
+	Configuration string
+	Options       []optionJSON
+	Needs         []string
+	Observed      bool
+	Stats, Flags  []string // of Envoy
+	Istiod        []string // metrics
+	ConfigDump    string
+	Proof         string
+	Evidence      *evidence
+	Relations     []string
+	Source        string
+	Root          string // what paths of the repository are put behind, to make a link
 }
 
 // example is what a rule's fixtures show.
 type example struct {
+	Name   string // of the file
 	Bad    string
 	Output string         // of the text report
 	Others bool           // other rules find something too
@@ -51,11 +54,11 @@ type example struct {
 type manifestFile struct{ Name, Text string }
 
 // newPage describes one of all rules.
-func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {
+func newPage(r *lint.Rule, all []lint.Rule, ex *example) (*page, error) {
 	m := &r.Meta
 	d := describeRule(m)
 	p := &page{
-		Meta: m, Example: ex, Options: d.Options, Needs: d.Needs, Source: m.Source, SourceURL: sourceURL + m.Source,
+		Meta: m, Example: ex, Options: d.Options, Needs: d.Needs, Source: m.Source, Root: sourceURL,
 		Badges: []string{
 			fmt.Sprintf("**%s**", m.Severity), string(m.Category), kindsOf(m), languageOf(m), "fix: " + fixOf(m),
 		},
@@ -91,7 +94,13 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) *page {
 	p.Observed = len(p.Stats) > 0 || len(p.Istiod) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
 	p.Configuration = configurationOf(m, d.Options)
 	p.Relations = relationsOf(m, all, ex != nil)
-	return p
+	fixture := ""
+	if ex != nil {
+		fixture = ex.Name
+	}
+	var err error
+	p.Evidence, err = evidenceOf(m, fixture)
+	return p, err
 }
 
 // fixMeaning says what becomes of a manifest by the best fix that a rule offers.

@@ -3,6 +3,7 @@ package effective
 import (
 	"strconv"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -12,7 +13,7 @@ func (c *compilation) balance() {
 		c.out.set("lb_policy", "CLUSTER_PROVIDED", "", byIstio)
 		return
 	}
-	if _, set := c.out.at[panicThreshold]; !set && !c.hasThreshold() {
+	if _, set := c.out.at[panicThreshold]; !set && !c.hasThreshold() && (c.version.Has(istio.PanicThreshold) || trafficDistribution(c.owner) != "") {
 		c.out.message(panicThreshold, "outlierDetection.minHealthPercent", byIstio)
 	}
 	c.locality()
@@ -120,14 +121,14 @@ func (c *compilation) hash(lb Source) {
 func (c *compilation) locality() {
 	lb, meshwide := c.policy.Block("loadBalancer"), c.policy.mesh
 	switch {
-	case lb.Value.Get("zoneAwareLbSetting").Set():
+	case lb.Value.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
 		c.zoneAware(lb.Value.Get("zoneAwareLbSetting"), "loadBalancer.zoneAwareLbSetting", lb.at("zoneAwareLbSetting"))
 	case lb.Value.Get("localityLbSetting").Set():
 		c.weighted(lb.Value.Get("localityLbSetting"), "loadBalancer.localityLbSetting", lb.at("localityLbSetting"))
-	case trafficDistribution(c.port) != "":
+	case trafficDistribution(c.owner) != "":
 		c.out.message(localityWeighted, "", c.fromTarget("metadata", "annotations"))
 		c.splitByPriority()
-	case meshwide.Get("zoneAwareLbSetting").Set():
+	case meshwide.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
 		c.zoneAware(meshwide.Get("zoneAwareLbSetting"), "meshConfig.zoneAwareLbSetting", meshOrigin("zoneAwareLbSetting"))
 	case meshwide.Get("localityLbSetting").Set():
 		c.weighted(meshwide.Get("localityLbSetting"), "meshConfig.localityLbSetting", meshOrigin("localityLbSetting"))
@@ -156,13 +157,8 @@ func (c *compilation) splitByPriority() {
 		return
 	}
 	localities := map[string]bool{}
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if _, has := m.Port(c.port.Number); !has {
-			continue
-		}
-		for _, e := range m.Endpoints().Items() {
-			localities[e.Get("locality").Str()] = true
-		}
+	for e := range c.endpoints(c.port.Number) {
+		localities[e.Get("locality").Str()] = true
 	}
 	if len(localities) > 1 {
 		c.c.Panics = "failoverPriority for names in several localities: istiod reads beyond the end of a list"

@@ -2,8 +2,11 @@ package effective
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -57,7 +60,7 @@ func clusters(ix *mesh.Index, proxy Proxy, host mesh.Host, port func(uint32) boo
 		if !port(p.Number) {
 			continue
 		}
-		base := newCompilation(ix, proxy, rule, p).cluster(nil)
+		base := newCompilation(ix, proxy, rule, t, p).cluster(nil)
 		if subset("") {
 			out = append(out, base)
 		}
@@ -66,7 +69,7 @@ func clusters(ix *mesh.Index, proxy Proxy, host mesh.Host, port func(uint32) boo
 		}
 		for _, s := range rule.Subsets {
 			if subset(s.Name) {
-				out = append(out, newCompilation(ix, proxy, rule, p).subset(s, base.Type))
+				out = append(out, newCompilation(ix, proxy, rule, t, p).subset(s, base.Type))
 			}
 		}
 	}
@@ -106,6 +109,11 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 			add(m)
 		}
 	}
+	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
+		out = slices.DeleteFunc(out, func(p Port) bool {
+			return !slices.ContainsFunc(ix.RoutesTo(host), func(r *mesh.Route) bool { return r.Port == 0 || r.Port == p.Number })
+		})
+	}
 	return out
 }
 
@@ -115,19 +123,22 @@ type compilation struct {
 	ix    *mesh.Index
 	proxy Proxy
 	rule  *mesh.Merged
+	owner *mesh.Target // says what holds for all ports of the host, also for those that other ServiceEntries add
 	port  Port
 
 	policy *Policy
 	subnet *mesh.Subset
 
+	version  istio.Release
 	typ      ClusterType
 	protocol upstreamProtocol
 	out      settings
 	c        *Cluster
 }
 
-func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, port Port) *compilation {
-	return &compilation{ix: ix, proxy: proxy, rule: rule, port: port}
+func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, owner *mesh.Target, port Port) *compilation {
+	port.InCluster = inMesh(owner)
+	return &compilation{ix: ix, proxy: proxy, rule: rule, owner: owner, port: port, version: releaseOf(ix)}
 }
 
 // cluster compiles the port without subset, or a subset of it.
@@ -193,15 +204,15 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	switch {
 	case p.Family == mesh.NoProxy:
 		return "Istio compiles nothing for " + p.Protocol + " ports"
-	case p.Target.IsService() && p.Target.Object.Spec().Get("type").Str() == "ExternalName":
+	case c.owner.IsService() && c.owner.Object.Spec().Get("type").Str() == "ExternalName":
 		return "the Service is of type ExternalName, an alias for another host"
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
-	case c.typ == DynamicDNS && s != nil:
+	case p.Cluster == DynamicDNS && s != nil:
 		return "a DYNAMIC_DNS host has no subsets"
 	}
-	if t := c.proxy.resolve(c.ix, p.Host); t != nil && !mesh.SharePorts(t, p.Target) {
-		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", t.Object)
+	if !mesh.SharePorts(c.owner, p.Target) {
+		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
 	}
 	if c.typ != StrictDNS && c.typ != LogicalDNS {
 		return ""
@@ -232,26 +243,59 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 	if s != nil {
 		labels = s.Value().Get("labels")
 	}
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if _, has := m.Port(c.port.Number); !has {
-			continue
+	for _, m := range c.merged() {
+		if _, has := m.Port(c.port.Number); has && m.HasSelector() && c.ix.SelectsEndpoint(m, labels) {
+			return true
 		}
-		switch {
-		case m.HasSelector():
-			if c.ix.SelectsEndpoint(m, labels) {
-				return true
-			}
-		case m.Endpoints().Len() == 0:
-			if labels.Len() == 0 {
-				return true
-			}
-		default:
-			if n, _ := m.CountEndpoints(labels, true); n > 0 {
-				return true
-			}
+	}
+	for e := range c.endpoints(c.port.Number) {
+		if mesh.HasLabels(e, labels) {
+			return true
 		}
 	}
 	return false
+}
+
+// merged are the ServiceEntries whose endpoints Istio puts together for the host, the oldest first, whether the proxy sees them or
+// not.
+func (c *compilation) merged() []*mesh.Target {
+	var out []*mesh.Target
+	for _, t := range c.ix.Targets(c.port.Host) {
+		if t.Namespace() == c.owner.Namespace() && t.IsService() == c.owner.IsService() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// endpoints yields the endpoints that Istio has for a port of the host, those that labels choose left out. An absent value stands
+// for the host's own name. Of DNS_ROUND_ROBIN only one endpoint is kept, and none if the port has any already. Source: Istio's
+// pilot/pkg/serviceregistry/serviceentry, mergeServicesInstancesByNamespaceHost.
+func (c *compilation) endpoints(port uint32) iter.Seq[object.Value] {
+	return func(yield func(object.Value) bool) {
+		any := false
+		for _, m := range c.merged() {
+			if _, has := m.Port(port); !has || m.HasSelector() {
+				continue
+			}
+			roundRobin := m.Resolution == "DNS_ROUND_ROBIN"
+			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && any) {
+				any = true
+				if !yield(object.Value{}) {
+					return
+				}
+			}
+			for _, e := range m.Endpoints().Items() {
+				if roundRobin && any {
+					break
+				}
+				any = true
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // whoPassesThrough is the origin of a cluster without a list of addresses.
@@ -264,13 +308,13 @@ func (c *compilation) whoPassesThrough() Origin {
 
 // fromTarget is the origin of what the ServiceEntry or Service says.
 func (c *compilation) fromTarget(path ...any) Origin {
-	return Origin{Kind: FromObject, Object: c.port.Target.Object, Path: object.Path{}.Child(path...)}
+	return Origin{Kind: FromObject, Object: c.owner.Object, Path: object.Path{}.Child(path...)}
 }
 
 // discovery writes how Envoy finds the addresses.
 func (c *compilation) discovery() {
 	field, from := "ServiceEntry.resolution", c.fromTarget("spec", "resolution")
-	if c.port.Target.IsService() {
+	if c.owner.IsService() {
 		field, from = "Service.spec", c.fromTarget("spec")
 	}
 	if c.typ == OriginalDst && c.port.Cluster != OriginalDst {
@@ -292,7 +336,7 @@ func (c *compilation) discovery() {
 		}
 	case OriginalDst:
 		// Istio notes the target ports of entries with resolution NONE only.
-		if t := c.port.Target; !t.IsService() && t.Resolution == "NONE" && c.port.TargetPort != 0 {
+		if t := c.owner; t == c.port.Target && !t.IsService() && t.Resolution == "NONE" && c.port.TargetPort != 0 {
 			c.out.set("original_dst_lb_config.upstream_port_override", int64(c.port.TargetPort), "ServiceEntry.ports.targetPort",
 				Origin{Kind: FromObject, Object: t.Object, Path: c.port.Path.Child("targetPort")})
 		}

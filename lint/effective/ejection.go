@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -56,7 +57,7 @@ func (c *compilation) ejection() {
 		from = byIstio
 	}
 	if percent >= 0 {
-		if trafficDistribution(c.port) != "" {
+		if trafficDistribution(c.owner) != "" {
 			percent = 0
 		}
 		c.percent(panicThreshold, float64(percent), "outlierDetection.minHealthPercent", from)
@@ -73,8 +74,8 @@ func enforced(threshold int64) int64 {
 
 // trafficDistribution is what the target says of where its traffic should stay, "" if nothing. Source: Istio's
 // pilot/pkg/model, GetTrafficDistribution.
-func trafficDistribution(p Port) string {
-	o := p.Target.Object
+func trafficDistribution(t *mesh.Target) string {
+	o := t.Object
 	named := o.Spec().Get("trafficDistribution").Str()
 	if own := o.Annotation("networking.istio.io/traffic-distribution"); named == "" || o.Kind != object.Service {
 		named = own

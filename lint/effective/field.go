@@ -221,10 +221,10 @@ func upgrades(port Port, p *Policy) bool {
 }
 
 // hasFixedProtocol: a port without protocol follows the client's anyway.
-func hasFixedProtocol(port Port, _ *Policy) bool { return port.Family == mesh.L7 || port.Routed }
+func hasFixedProtocol(port Port, _ *Policy) bool { return port.ReadsRequests() }
 
 func speaksHTTP2(port Port, p *Policy) bool {
-	if port.Family != mesh.L7 && !port.Routed || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {
+	if !port.ReadsRequests() || p.Blocks["connectionPool"].Value.At("http", "useClientProtocol").Bool() {
 		return false
 	}
 	return port.IsHTTP2() || upgrade(p, port) == "UPGRADE"

@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,7 +150,7 @@ func (w *way) routes(proxy Proxy, vs *object.Object, kind string, port uint32, g
 				port: uint32(d.At("port", "number").Int()), subset: d.Get("subset").Str(),
 			})
 			if last := &out[len(out)-1]; last.port == 0 {
-				last.port = w.onlyPort(last.host, port)
+				last.port = cmp.Or(onlyPort(w.ix, proxy, last.host), port)
 			}
 		}
 		if all {
@@ -233,14 +234,16 @@ func gatewayName(name, namespace string) string {
 	return namespace + "/" + name
 }
 
-// onlyPort is the port of a destination that names none: the host's only one, else the one that the client dialled.
-func (w *way) onlyPort(host mesh.Host, dialled uint32) uint32 {
-	for _, t := range w.ix.Targets(host) {
-		if len(t.Ports) == 1 {
-			return t.Ports[0].Number
-		}
+// onlyPort is the port of a host that has one only, for a proxy; else 0.
+func onlyPort(ix *mesh.Index, proxy Proxy, host mesh.Host) uint32 {
+	t := proxy.resolve(ix, host)
+	if t == nil {
+		return 0
 	}
-	return dialled
+	if ports := portsOf(ix, proxy, host, t); len(ports) == 1 {
+		return ports[0].Number
+	}
+	return 0
 }
 
 // hop compiles the cluster of a destination, and follows it if a gateway waits there.

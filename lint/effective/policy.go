@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -53,11 +54,13 @@ type Levels struct {
 	Subset     *object.Object // holds the subset, nil for the port without subset
 	SubsetPath object.Path    // spec.subsets[i]
 	MeshConfig object.Value
+
+	version istio.Release
 }
 
 // LevelsOf returns the levels of a rule taken by itself. subset is an index into spec.subsets, -1 = none.
 func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
-	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig}
+	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix)}
 	if subset >= 0 {
 		l.Subset, l.SubsetPath = o, object.Path{"spec", "subsets", subset}
 	}
@@ -66,7 +69,7 @@ func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
 
 // LevelsOfMerged returns the levels that clients get when Istio has merged rules; m may be nil.
 func LevelsOfMerged(ix *mesh.Index, m *mesh.Merged, subset string) Levels {
-	l := Levels{MeshConfig: ix.Settings().MeshConfig}
+	l := Levels{MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix)}
 	if m == nil {
 		return l
 	}
@@ -105,6 +108,9 @@ func (l Levels) For(port uint32, without Without) *Policy {
 // fromMesh fills the blocks that are unset. It comes before the subset: a port entry inside a subset drops the mesh's blocks
 // together with the rule's.
 func (l Levels) fromMesh(p *Policy) {
+	if !l.version.Has(istio.MeshTrafficPolicy) {
+		return
+	}
 	for _, block := range [...]string{"connectionPool", "outlierDetection"} {
 		if p.Blocks[block].Set() {
 			continue
@@ -190,4 +196,12 @@ func PortOfEntry(entry object.Value) (number uint32, ok bool) {
 func source(o *object.Object, level object.Path, block string) Source {
 	path := level.Child(block)
 	return Source{Object: o, Path: path, Value: o.Lookup(path)}
+}
+
+// releaseOf is the version of Istio that the mesh runs: the configured one, else the oracle's.
+func releaseOf(ix *mesh.Index) istio.Release {
+	if r, err := istio.Parse(ix.Settings().IstioVersion); err == nil {
+		return r
+	}
+	return istio.Oracle
 }

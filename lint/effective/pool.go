@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meshvet/meshvet/lint/envoy"
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -49,7 +50,7 @@ func (c *compilation) upstream() {
 	}
 	const keepsCase = "preserveHttp1HeaderCase"
 	if c.port.Family == mesh.L7 || c.port.Family == mesh.Sniffed {
-		if v := c.policy.mesh.At("defaultConfig", "proxyHeaders", keepsCase); v.Bool() && c.typ != DynamicDNS {
+		if v := c.policy.mesh.At("defaultConfig", "proxyHeaders", keepsCase); v.Bool() {
 			p.explicit, p.header, p.from = "http1", true, meshOrigin("defaultConfig", "proxyHeaders", keepsCase)
 		}
 	}
@@ -83,7 +84,7 @@ func (c *compilation) pool() {
 
 func (c *compilation) retryBudget() {
 	b := c.policy.Block("retryBudget")
-	if !b.Set() {
+	if !b.Set() || !c.version.Has(istio.RetryBudget) {
 		return
 	}
 	const at = thresholds + "retry_budget."
@@ -97,7 +98,7 @@ func (c *compilation) retryBudget() {
 		concurrency, from = n, b.at("minRetryConcurrency")
 	}
 	c.out.set(at+"min_retry_concurrency", concurrency, "retryBudget.minRetryConcurrency", from)
-	if v := b.Value.Get("budgetInterval"); v.Set() {
+	if v := b.Value.Get("budgetInterval"); v.Set() && c.version.Has(istio.RetryBudgetInterval) {
 		c.out.set(at+"budget_interval", seconds(v), "retryBudget.budgetInterval", b.at("budgetInterval"))
 	}
 }
@@ -188,6 +189,9 @@ func (c *compilation) lifetimes(pool Source) {
 	}
 	const http2 = httpOptions + "explicit_http_config.http2_protocol_options"
 	streams, keepalive := uint32(whole(http.Get("maxConcurrentStreams"))), http.Get("http2KeepAlive")
+	if !c.version.Has(istio.HTTP2KeepAlive) {
+		keepalive = object.Value{}
+	}
 	if streams > 0 || keepalive.Set() {
 		c.protocol.common = true
 	}
@@ -206,6 +210,7 @@ func (c *compilation) lifetimes(pool Source) {
 	}
 	if http.Get("useClientProtocol").Bool() {
 		c.out.drop(http2)
+		c.protocol.header = c.protocol.header && c.protocol.explicit == "http1"
 		c.protocol.explicit, c.protocol.downstream = "", true
 		c.protocol.from, c.protocol.field = pool.at("http", "useClientProtocol"), useClientProtocol
 	}

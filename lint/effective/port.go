@@ -77,6 +77,10 @@ func (p Port) CarriesRequests() bool {
 	return p.Family == mesh.L7 || p.Family == mesh.Sniffed || p.Routed
 }
 
+// ReadsRequests says that all that the port's cluster carries is requests that Envoy has read, on the port itself or on the one that
+// a route comes from.
+func (p Port) ReadsRequests() bool { return p.Family == mesh.L7 || p.Routed }
+
 // ForwardsBytes says that all that the port's cluster carries is bytes that Envoy does not read.
 func (p Port) ForwardsBytes() bool { return p.Family == mesh.L4 && !p.Routed }
 

@@ -20,26 +20,15 @@ type Retry struct {
 // retries lists the ways in which requests to the cluster are retried: one for each http route of a VirtualService that leads to
 // it, else that of the route that Istio makes by itself.
 func (c *compilation) retries() []Retry {
-	if !c.readsRequests() {
-		return nil
-	}
 	byDefault := Retry{Attempts: 2, Origin: byIstio}
 	if v := c.policy.mesh.Get("defaultHttpRetryPolicy"); v.Set() {
 		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
 	}
 	var out []Retry
-	routed := false
-	for _, r := range c.ix.CleartextRoutes(c.port.Host, c.port.Number) {
-		if r.Object.Kind != object.VirtualService || r.Path[1] != "http" {
+	for _, r := range c.ix.RoutesTo(c.port.Host) {
+		if !c.retriedBy(r) {
 			continue
 		}
-		if subset := r.Object.Lookup(r.Path).Get("subset").Str(); subset != c.subsetName() {
-			continue
-		}
-		if slices.Contains([]any{"mirror", "mirrors"}, r.Path[3]) {
-			continue
-		}
-		routed = true
 		at := r.Path[:3]
 		route := r.Object.Lookup(at)
 		retry := byDefault
@@ -50,18 +39,42 @@ func (c *compilation) retries() []Retry {
 		retry.Timeout = duration(route.Get("timeout"))
 		out = append(out, retry)
 	}
-	if !routed && c.subsetName() == "" {
+	if c.subsetName() == "" && c.hasFamily(mesh.L7) && !c.rerouted() {
 		out = append(out, byDefault)
 	}
 	return out
 }
 
-// readsRequests says whether requests lead to the cluster: another ServiceEntry may give the same port of the host another protocol,
-// and then both have a listener that leads to it.
-func (c *compilation) readsRequests() bool {
-	return c.port.CarriesRequests() || slices.ContainsFunc(c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace), func(t *mesh.Target) bool {
-		return slices.ContainsFunc(t.Ports, func(p mesh.Port) bool {
-			return p.Number == c.port.Number && (p.Family == mesh.L7 || p.Family == mesh.Sniffed)
+// retriedBy says whether a route sends requests to the cluster and retries them. Mirrored requests are not retried.
+func (c *compilation) retriedBy(r *mesh.Route) bool {
+	if r.Object.Kind != object.VirtualService || r.Path[3] != "route" || !c.ix.SeesVirtualService(r.Object, c.proxy.Namespace) {
+		return false
+	}
+	if r.Object.Lookup(r.Path).Get("subset").Str() != c.subsetName() {
+		return false
+	}
+	if r.Port != 0 {
+		return r.Port == c.port.Number
+	}
+	// Without a port it is the only one, else the one on which the request came in, which may be any.
+	only := onlyPort(c.ix, c.proxy, r.Host)
+	return only == 0 || only == c.port.Number
+}
+
+// rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself.
+func (c *compilation) rerouted() bool {
+	return slices.ContainsFunc(c.ix.VirtualServicesFor(c.port.Host), func(vs *object.Object) bool {
+		gateways := vs.Spec().Get("gateways").Strings()
+		return vs.Spec().Get("http").Len() > 0 && (len(gateways) == 0 || slices.Contains(gateways, "mesh")) && c.ix.SeesVirtualService(vs, c.proxy.Namespace)
+	})
+}
+
+// hasFamily says whether a listener of a family, which a sniffed port has of both, leads to the cluster: another ServiceEntry or Service may give
+// the same port of the host another protocol, and then both have a listener.
+func (c *compilation) hasFamily(f mesh.Family) bool {
+	return c.port.Family == f || c.port.Family == mesh.Sniffed || slices.ContainsFunc(c.ix.Targets(c.port.Host), func(t *mesh.Target) bool {
+		return t.Namespace() == c.owner.Namespace() && slices.ContainsFunc(t.Ports, func(p mesh.Port) bool {
+			return p.Number == c.port.Number && (p.Family == f || p.Family == mesh.Sniffed)
 		})
 	})
 }
@@ -73,7 +86,7 @@ func (c *Cluster) FeltConnectTime() (d time.Duration, attempts int64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	if c.Port.Family == mesh.L4 && !c.Port.Routed {
+	if c.Port.ForwardsBytes() {
 		return connect, 1, true
 	}
 	for _, r := range c.Retries {

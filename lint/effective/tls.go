@@ -46,13 +46,13 @@ func (c *Cluster) TLS() TLSState {
 		s.State = AutoMeshMTLS
 	case started && mode(p) == "ISTIO_MUTUAL":
 		s.State = MeshMTLS
-	case started && port.IsTLS() && !port.Routed:
+	case started && port.IsTLS() && port.ForwardsBytes():
 		s.State = DoubleTLS
 	case started:
 		s.State = Origination
-	case port.IsTLS() && !port.Routed:
+	case port.IsTLS() && port.ForwardsBytes():
 		s.State = ClientTLS
-	case port.Family == mesh.L4 && !port.Routed:
+	case port.ForwardsBytes():
 		s.State = NotTold
 	}
 	if !started {
@@ -116,7 +116,7 @@ func (c *compilation) tls(s *mesh.Subset) {
 // autoMTLS says whether Istio decides on mutual TLS by itself. To addresses that the client chose it starts TLS only if every
 // endpoint in view has a proxy.
 func (c *compilation) autoMTLS(s *mesh.Subset) bool {
-	if !inMesh(c.port.Target) {
+	if !inMesh(c.owner) {
 		return false
 	}
 	if auto := c.policy.mesh.Get("enableAutoMtls"); auto.Set() && !auto.Bool() {
@@ -142,16 +142,14 @@ func (c *compilation) levelOf(s *mesh.Subset) object.Value {
 
 // everyEndpointHasProxy looks at the endpoints of the port; those of pods are not in view.
 func (c *compilation) everyEndpointHasProxy() bool {
+	if slices.ContainsFunc(c.merged(), (*mesh.Target).HasSelector) {
+		c.c.Unpredicted = append(c.c.Unpredicted, "transport_socket", "transport_socket_matches")
+	}
 	n := 0
-	for _, m := range c.ix.Merged(c.port.Host, c.port.Target, c.proxy.Namespace) {
-		if m.HasSelector() {
-			c.c.Unpredicted = append(c.c.Unpredicted, "transport_socket", "transport_socket_matches")
-		}
-		for _, e := range m.Endpoints().Items() {
-			n++
-			if tlsModeOf(e) != "istio" {
-				return false
-			}
+	for e := range c.endpoints(c.port.Number) {
+		n++
+		if tlsModeOf(e) != "istio" {
+			return false
 		}
 	}
 	return n > 0
@@ -179,6 +177,9 @@ func (c *compilation) automatic() {
 	c.out.set(first+"name", "tlsMode-istio", "meshConfig.enableAutoMtls", byIstio)
 	c.out.set(first+"match.tls_mode", "istio", "", byIstio)
 	c.istioMutual(first+"transport_socket.", Source{}, "", nil)
+	if c.typ == DynamicDNS {
+		c.autoNames(Source{})
+	}
 	c.out.set(second+"name", "tlsMode-disabled", "", byIstio)
 	c.out.message(second+"match", "", byIstio)
 	c.rawBuffer(second+"transport_socket.", rawSocket)
@@ -218,7 +219,7 @@ func (c *compilation) istioMutual(at string, block Source, sni string, names []s
 	c.out.set(validation+"validation_context_sds_secret_config.name", "ROOTCA", "", byIstio)
 	if len(names) == 0 && c.typ != DynamicDNS {
 		names, namesFrom = c.accounts(), byIstio
-		if c.port.Target.HasSelector() || slices.ContainsFunc(slices.Collect(valuesOf(c.port.Target.Endpoints())), hasAccount) {
+		if c.owner.HasSelector() {
 			c.c.Unpredicted = append(c.c.Unpredicted, validation+"default_validation_context")
 		}
 	}
@@ -231,18 +232,6 @@ func (c *compilation) istioMutual(at string, block Source, sni string, names []s
 	c.alpn(ctx, alpn)
 }
 
-func hasAccount(endpoint object.Value) bool { return endpoint.Get("serviceAccount").Str() != "" }
-
-func valuesOf(list object.Value) func(func(object.Value) bool) {
-	return func(yield func(object.Value) bool) {
-		for _, v := range list.Items() {
-			if !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 func (c *compilation) subsetName() string {
 	if c.subnet == nil {
 		return ""
@@ -250,14 +239,35 @@ func (c *compilation) subsetName() string {
 	return c.subnet.Name
 }
 
-// accounts are the names that the endpoints' certificates may bear as far as the manifests say: subjectAltNames of the
-// ServiceEntry.
+// accounts are the names that the certificates of the host's endpoints may bear, as far as manifests say, in order: subjectAltNames
+// of the youngest ServiceEntry of the namespace, and the service accounts of the endpoints of all. Source: Istio's
+// pilot/pkg/model/push_context.go, addServiceAccounts.
 func (c *compilation) accounts() []string {
-	t := c.port.Target
-	if t.IsService() {
-		return nil
+	var own []string
+	var out []string
+	domain := c.policy.mesh.Get("trustDomain").Str()
+	if domain == "" {
+		domain = "cluster.local"
 	}
-	return t.Object.Spec().Get("subjectAltNames").Strings()
+	for _, t := range c.ix.Targets(c.port.Host) {
+		if t.Namespace() != c.owner.Namespace() {
+			continue
+		}
+		own = nil
+		if !t.IsService() {
+			own = t.Object.Spec().Get("subjectAltNames").Strings()
+		}
+		for _, p := range t.Ports {
+			for e := range c.endpoints(p.Number) {
+				if account := e.Get("serviceAccount").Str(); account != "" {
+					out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, t.Namespace(), account))
+				}
+			}
+		}
+	}
+	out = append(out, own...)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func (c *compilation) peerNames(at string, names []string, from Origin) {
@@ -290,7 +300,7 @@ func (c *compilation) originate(at string, block Source, mutual bool) {
 		c.out.set(at+"typed_config.sni", sni, tlsSNI, block.at("sni"))
 	}
 	names, namesFrom := tls.Get("subjectAltNames").Strings(), block.at("subjectAltNames")
-	if len(names) == 0 && !c.port.Target.IsService() && c.typ != DynamicDNS {
+	if len(names) == 0 && !c.owner.IsService() && c.typ != DynamicDNS {
 		names, namesFrom = c.accounts(), c.fromTarget("spec", "subjectAltNames")
 	}
 	skips := tls.Get("insecureSkipVerify").Bool()
@@ -398,6 +408,11 @@ func (c *compilation) proxyProtocol() {
 		for _, s := range socket {
 			s.Envoy = at + inner + strings.TrimPrefix(s.Envoy, at)
 			c.out.add(s)
+		}
+		for i, path := range c.c.Unpredicted {
+			if rest, inside := strings.CutPrefix(path, at); inside {
+				c.c.Unpredicted[i] = at + inner + rest
+			}
 		}
 	}
 	if _, matches := c.out.at["transport_socket_matches[0].name"]; matches {

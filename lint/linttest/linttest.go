@@ -4,7 +4,7 @@
 // line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
 // rule finds anything above info. Each fix of a finding in a bad file is tried by itself. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
 // config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
-// context.complete.
+// context.complete. proof.yaml and proof.golden belong to test/prove.
 package linttest
 
 import (
@@ -25,6 +25,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/proof"
 )
 
 // Update is the flag by which golden files are written instead of compared.
@@ -59,6 +60,7 @@ func Cases(dir, rule string) ([]Case, error) {
 		path := filepath.Join(folder, name)
 		switch {
 		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), name == "config.yaml":
+		case name == proof.ClaimsName, name == proof.GoldenName:
 		case strings.HasPrefix(name, "context"):
 			f, err := Load(path)
 			if err != nil {
@@ -502,5 +504,22 @@ func checkGood(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) {
 		if f.Rule.ID == r.ID {
 			t.Errorf("false finding %s: %s: %s", f.Location, f.Severity, f.Message)
 		}
+	}
+}
+
+// Proofs checks that each of the rules has a proof in its folder under dir that was made from the fixtures that are there now. It
+// compiles nothing: `make prove` does, and writes the proofs.
+func Proofs(t *testing.T, dir string, rules []lint.Rule, mine func(*lint.Meta) bool) {
+	t.Helper()
+	for i := range rules {
+		m := &rules[i].Meta
+		if !mine(m) {
+			continue
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			if err := proof.Check(filepath.Join(dir, m.Name), m.ID+" "+m.Name, m.Proof.Kind); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -38,7 +38,7 @@ func (t *Target) CountEndpoints(labels object.Value, sockets bool) (n int, addre
 	}
 	addresses = true
 	for _, e := range t.Endpoints().Items() {
-		if !hasLabels(e, labels) {
+		if !HasLabels(e, labels) {
 			continue
 		}
 		n++
@@ -52,7 +52,8 @@ func (t *Target) CountEndpoints(labels object.Value, sockets bool) (n int, addre
 	return n, addresses
 }
 
-func hasLabels(endpoint, labels object.Value) bool {
+// HasLabels says whether an endpoint, or a WorkloadEntry's spec, has all of some labels.
+func HasLabels(endpoint, labels object.Value) bool {
 	for k, v := range labels.Fields() {
 		if endpoint.At("labels", k).Text() != v.Text() {
 			return false
@@ -83,7 +84,7 @@ func labelText(labels object.Value) string {
 func (x *Index) SelectsEndpoint(t *Target, labels object.Value) bool {
 	selector := t.Object.Spec().At("workloadSelector", "labels")
 	for w := range x.All(object.WorkloadEntry) {
-		if NamespaceOf(w) == t.Namespace() && hasLabels(w.Spec(), selector) && hasLabels(w.Spec(), labels) {
+		if NamespaceOf(w) == t.Namespace() && HasLabels(w.Spec(), selector) && HasLabels(w.Spec(), labels) {
 			return true
 		}
 	}

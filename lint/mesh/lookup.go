@@ -370,3 +370,13 @@ func (x *Index) TargetsCovering(h Host) []Reached {
 	}
 	return out
 }
+
+// Hosts returns the hosts of all ServiceEntries and Services, in order.
+func (x *Index) Hosts() []Host {
+	var out []Host
+	for h := range x.targets.all() {
+		out = append(out, h)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -84,8 +84,8 @@ func (x *Index) CleartextRoutes(host Host, port uint32) []*Route {
 	return out
 }
 
-// IsRouted says whether an http route leads to a host.
-func (x *Index) IsRouted(host Host) bool { return len(x.routes.at(x.seed, host)) > 0 }
+// RoutesTo returns the http routes that lead to a host, whether or not requests can meet them.
+func (x *Index) RoutesTo(host Host) []*Route { return x.routes.at(x.seed, host) }
 
 // HasCleartextRoute says whether there is such a route.
 func (x *Index) HasCleartextRoute(host Host, port uint32) bool {

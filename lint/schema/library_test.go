@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -61,7 +62,7 @@ func madeUp(t *testing.T, name string, n node, rules map[string]decider) *Valida
 		sortProps(c.nodes[spec].props)
 		return c
 	}
-	v.kinds["ServiceEntry"] = newKind("ServiceEntry", table, release{}, rules)
+	v.kinds["ServiceEntry"] = newKind("ServiceEntry", table, istio.Release{}, rules)
 	return v
 }
 

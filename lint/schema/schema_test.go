@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -385,25 +386,28 @@ func TestNewerFields(t *testing.T) {
 
 // TestNewerTableIsUsed finds entries that name nothing in the schemas.
 func TestNewerTableIsUsed(t *testing.T) {
-	for _, e := range newer {
+	for _, e := range istio.Changes() {
 		found := false
-		k := newValidator(t, "1.1").kinds[e.kind]
+		k, isCRD := newValidator(t, "1.1").kinds[e.Kind]
+		if !isCRD {
+			continue
+		}
 		k.load()
 		for i := range k.crd.nodes {
 			for _, p := range k.crd.nodes[i].props {
 				n := &k.crd.nodes[p.node]
-				if p.name != e.in {
+				if p.name != e.In {
 					continue
 				}
-				if e.value {
-					found = found || strings.Contains(strings.Join(n.newerEnum, " "), e.name)
-				} else if j := n.find(e.name); j >= 0 {
+				if e.Value {
+					found = found || strings.Contains(strings.Join(n.newerEnum, " "), e.Field)
+				} else if j := n.find(e.Field); j >= 0 {
 					found = found || n.props[j].newer
 				}
 			}
 		}
 		if !found {
-			t.Errorf("%s: no %s in %s", e.kind, e.name, e.in)
+			t.Errorf("%s: no %s in %s", e.Kind, e.Field, e.In)
 		}
 	}
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/meshvet/meshvet/lint/istio"
 )
 
 // Validator validates the raw form of objects. It is safe for concurrent use. Making one costs next to nothing: the tables of a kind,
 // the Kubernetes libraries' form of its schema, and CEL programs are each made when an object first needs them.
 type Validator struct {
-	version release // zero = no check for newer fields
+	version istio.Release // zero = no check for newer fields
 	kinds   map[string]*kindSchema
 }
 
@@ -23,7 +23,7 @@ type Validator struct {
 type kindSchema struct {
 	kind     string
 	table    func() *crd
-	version  release
+	version  istio.Release
 	deciders map[string]decider
 
 	once sync.Once
@@ -44,7 +44,7 @@ func New(istioVersion string) (*Validator, error) {
 	v := &Validator{}
 	if istioVersion != "" {
 		var err error
-		if v.version, err = parseRelease(istioVersion); err != nil {
+		if v.version, err = istio.Parse(istioVersion); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func New(istioVersion string) (*Validator, error) {
 	return v, nil
 }
 
-func newKind(kind string, table func() *crd, version release, rules map[string]decider) *kindSchema {
+func newKind(kind string, table func() *crd, version istio.Release, rules map[string]decider) *kindSchema {
 	return &kindSchema{kind: kind, table: table, version: version, deciders: rules}
 }
 
@@ -126,36 +126,14 @@ func (k *kindSchema) load() {
 			}
 		}
 		k.crd = c
-		if k.version != (release{}) {
+		if k.version != (istio.Release{}) {
 			k.markNewer()
 		}
 	})
 }
 
-// A release is a minor version of Istio.
-type release struct{ major, minor int }
-
-func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
-
-func (r release) before(o release) bool {
-	return r.major < o.major || r.major == o.major && r.minor < o.minor
-}
-
 // CheckVersion says what is wrong with a version of Istio that New is given; nil if nothing is.
 func CheckVersion(version string) error {
-	_, err := parseRelease(version)
+	_, err := istio.Parse(version)
 	return err
-}
-
-// parseRelease reads 1.31, 1.31.2, v1.31.2-rc.0; the patch level does not matter, fields come with minor versions.
-func parseRelease(s string) (release, error) {
-	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)
-	if len(parts) >= 2 {
-		major, err1 := strconv.ParseUint(parts[0], 10, 16)
-		minor, err2 := strconv.ParseUint(parts[1], 10, 16)
-		if err1 == nil && err2 == nil && major > 0 {
-			return release{int(major), int(minor)}, nil
-		}
-	}
-	return release{}, fmt.Errorf("%s is not a version of Istio such as 1.31", quoted(s))
 }

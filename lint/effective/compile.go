@@ -45,21 +45,32 @@ func ClusterName(port uint32, subset string, host mesh.Host) string {
 // Clusters lists what Istio compiles for a host and a proxy, port by port, each followed by its subsets. It is empty if the
 // proxy sees no such host.
 func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
+	return clusters(ix, proxy, host, func(uint32) bool { return true }, func(string) bool { return true })
+}
+
+// clusters compiles the ports and subsets that are wanted: a host may have hundreds of the one and thousands of the other.
+func clusters(ix *mesh.Index, proxy Proxy, host mesh.Host, port func(uint32) bool, subset func(string) bool) []*Cluster {
 	t := proxy.resolve(ix, host)
 	if t == nil {
 		return nil
 	}
 	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
 	var out []*Cluster
-	for _, port := range portsOf(ix, proxy, host, t) {
-		c := newCompilation(ix, proxy, rule, t, port)
-		base := c.cluster(nil)
-		out = append(out, base)
-		if rule == nil || base.Absent != "" && !port.missesEndpoints() {
+	for _, p := range portsOf(ix, proxy, host, t) {
+		if !port(p.Number) {
+			continue
+		}
+		base := newCompilation(ix, proxy, rule, t, p).cluster(nil)
+		if subset("") {
+			out = append(out, base)
+		}
+		if rule == nil || base.Absent != "" && !p.missesEndpoints() {
 			continue
 		}
 		for _, s := range rule.Subsets {
-			out = append(out, newCompilation(ix, proxy, rule, t, port).subset(s, base.Type))
+			if subset(s.Name) {
+				out = append(out, newCompilation(ix, proxy, rule, t, p).subset(s, base.Type))
+			}
 		}
 	}
 	return out
@@ -67,8 +78,8 @@ func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
 
 // ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
 func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
-	for _, c := range Clusters(ix, proxy, host) {
-		if c.Port.Number == port && c.Subset == subset {
+	for _, c := range clusters(ix, proxy, host, func(n uint32) bool { return n == port }, func(name string) bool { return name == subset }) {
+		if c.Subset == subset {
 			return c
 		}
 	}
@@ -116,7 +127,6 @@ type compilation struct {
 	port  Port
 
 	policy *Policy
-	name   string
 	subnet *mesh.Subset
 
 	version  istio.Release
@@ -303,14 +313,13 @@ func (c *compilation) fromTarget(path ...any) Origin {
 
 // discovery writes how Envoy finds the addresses.
 func (c *compilation) discovery() {
-	from := c.fromTarget("spec", "resolution")
+	field, from := "ServiceEntry.resolution", c.fromTarget("spec", "resolution")
 	if c.owner.IsService() {
-		from = c.fromTarget("spec")
+		field, from = "Service.spec", c.fromTarget("spec")
 	}
 	if c.typ == OriginalDst && c.port.Cluster != OriginalDst {
 		from = c.whoPassesThrough()
 	}
-	const field = "ServiceEntry.resolution"
 	switch c.typ {
 	case DynamicDNS:
 		c.out.set("cluster_type.name", "envoy.clusters.dynamic_forward_proxy", field, from)

@@ -21,7 +21,11 @@ func (c *compilation) ejection() {
 		return
 	}
 	const at = "outlier_detection."
-	c.out.set(at+"enforcing_success_rate", int64(0), "", byIstio)
+	if od.Value.Len() == 0 { // an empty block switches detection on, with Envoy's defaults
+		c.out.set(at+"enforcing_success_rate", int64(0), "outlierDetection", od.at())
+	} else {
+		c.out.set(at+"enforcing_success_rate", int64(0), "", byIstio)
+	}
 	counted := func(name, envoyName string) {
 		v := od.Value.Get(name)
 		if !v.Set() {

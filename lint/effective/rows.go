@@ -18,7 +18,7 @@ func (c *Cluster) Rows() []Setting {
 			continue
 		}
 		automatic := strings.HasPrefix(s.Envoy, "transport_socket") && !c.Policy.Block("tls").Set() // no field's doing
-		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.Port, c.Policy) {
+		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.Port, c.Policy) || c.unread(s) {
 			s.Status = Inert
 		}
 		out = append(out, s)
@@ -28,6 +28,12 @@ func (c *Cluster) Rows() []Setting {
 		out = append(out, c.implicit(said)...)
 	}
 	return append(out, c.unused()...)
+}
+
+// unread says whether a setting is for requests, of which the port carries none. The field may have an effect all the same: the timeouts
+// of tcp in the listener, and HTTP/2 in the ALPN of TLS, of which no other row tells.
+func (c *Cluster) unread(s Setting) bool {
+	return c.Port.ForwardsBytes() && envoy.Under(s.Envoy, strings.TrimSuffix(httpOptions, ".")) && s.Field != h2UpgradePolicy && s.Field != useClientProtocol
 }
 
 // fieldFor is the catalogued field that a field is, or is a part of.

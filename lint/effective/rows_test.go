@@ -205,6 +205,42 @@ subsets:
 			want: []row{{"connectionPool.http.idleTimeout", "11s", "idleTimeout: 11s", inert}},
 		},
 		{
+			compiled: compiled{why: "timeouts of a port entry reach only options for requests", at: "443", in: []string{dns("443 TLS"), rule("api", api, `trafficPolicy:
+  portLevelSettings:
+  - port: {number: 443}
+    connectionPool:
+      tcp:
+        idleTimeout: 44s
+        maxConnectionDuration: 55s`)}},
+			want: []row{
+				{"connectionPool.tcp.idleTimeout", "44s", "idleTimeout: 44s", inert},
+				{"connectionPool.tcp.maxConnectionDuration", "55s", "maxConnectionDuration: 55s", inert},
+			},
+		},
+		{
+			compiled: compiled{why: "and on a port without protocol they have an effect", at: "443", in: []string{dns("443 "), rule("api", api, `trafficPolicy:
+  portLevelSettings:
+  - port: {number: 443}
+    connectionPool:
+      tcp:
+        idleTimeout: 44s`)}},
+			want: []row{{"connectionPool.tcp.idleTimeout", "44s", "idleTimeout: 44s", active}},
+		},
+		{
+			compiled: compiled{why: "around bytes TLS names nobody and checks no name", at: "443", in: []string{dns("443 TLS"), rule("api", api, `trafficPolicy:
+  tls:
+    mode: SIMPLE
+  connectionPool:
+    http:
+      h2UpgradePolicy: UPGRADE`)}},
+			want: []row{
+				{"tls.mode", "envoy.transport_sockets.tls", "mode: SIMPLE", active},
+				{"tls.sni", "true", istio, inert},
+				{"tls.subjectAltNames", "true", istio, inert},
+				{"connectionPool.http.h2UpgradePolicy", "{}", "h2UpgradePolicy: UPGRADE", active}, // by ALPN
+			},
+		},
+		{
 			compiled: compiled{why: "TLS without a mode", at: "80", in: []string{dns("80 HTTP"), rule("api", api, `trafficPolicy:
   tls:
     sni: x.example.com`)}},

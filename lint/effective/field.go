@@ -204,7 +204,7 @@ func countsRetries(port Port, p *Policy) bool {
 	return readsRequests(port, p) && !p.Blocks["retryBudget"].Set()
 }
 
-// upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 anyway, nor where Envoy follows the client's protocol. At L4
+// upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 or HTTP/1 anyway, nor where Envoy follows the client's protocol. At L4
 // nobody speaks HTTP unless a route sends requests there, but where Envoy starts TLS it still offers h2 in ALPN.
 func upgrades(port Port, p *Policy) bool {
 	http := p.Blocks["connectionPool"].Value.Get("http")
@@ -213,11 +213,16 @@ func upgrades(port Port, p *Policy) bool {
 	}
 	switch port.Family {
 	case mesh.L7:
-		return !port.IsHTTP2()
+		return !port.IsHTTP2() && !keepsHTTP1(port, p)
 	case mesh.L4:
 		return (port.Routed || startsTLS(port, p)) && http.Get("h2UpgradePolicy").Str() == "UPGRADE"
 	}
 	return false
+}
+
+// keepsHTTP1 says whether the mesh keeps the case of HTTP/1 headers, for which Istio pins HTTP ports to HTTP/1.
+func keepsHTTP1(port Port, p *Policy) bool {
+	return port.Family == mesh.L7 && !port.IsHTTP2() && p.mesh.At("defaultConfig", "proxyHeaders", "preserveHttp1HeaderCase").Bool()
 }
 
 // startsTLS says whether Envoy starts TLS of any kind, Istio's own included.
@@ -508,8 +513,11 @@ func tcpIdleCounts(port Port, p *Policy) bool {
 	return port.Family != mesh.L7 || !httpIdleWins(p, port)
 }
 
-// upgrade: on HTTP ports DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.
+// upgrade: where the mesh keeps the case of headers there is none. On HTTP ports DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.
 func upgrade(p *Policy, port Port) string {
+	if keepsHTTP1(port, p) {
+		return "DO_NOT_UPGRADE"
+	}
 	own := p.Blocks["connectionPool"].Value.At("http", "h2UpgradePolicy").Str()
 	if own != "" && own != "DEFAULT" {
 		return own

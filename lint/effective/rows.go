@@ -18,7 +18,7 @@ func (c *Cluster) Rows() []Setting {
 			continue
 		}
 		automatic := strings.HasPrefix(s.Envoy, "transport_socket") && !c.Policy.Block("tls").Set() // no field's doing
-		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.Port, c.Policy) || c.unread(s) {
+		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.portFor(f), c.Policy) || c.unread(s) {
 			s.Status = Inert
 		}
 		out = append(out, s)
@@ -28,6 +28,16 @@ func (c *Cluster) Rows() []Setting {
 		out = append(out, c.implicit(said)...)
 	}
 	return append(out, c.unused()...)
+}
+
+// portFor is the port for the question whether a field has an effect: after PASSTHROUGH there is no list of addresses any more, which
+// is just what that field does.
+func (c *Cluster) portFor(f *Field) Port {
+	port := c.Port
+	if c.Type == OriginalDst && f.Name != simple {
+		port.Cluster = OriginalDst
+	}
+	return port
 }
 
 // unread says whether a setting is for requests, of which the port carries none. The field may have an effect all the same: the timeouts
@@ -53,7 +63,7 @@ func fieldFor(name string) *Field {
 func (c *Cluster) implicit(said map[string]bool) []Setting {
 	var out []Setting
 	for _, f := range fields {
-		if said[f.Name] || f.Raw(c.Policy).Set() || !f.Live(c.Port, c.Policy) || f.Name == "tls" {
+		if said[f.Name] || f.Raw(c.Policy).Set() || !f.Live(c.portFor(f), c.Policy) || f.Name == "tls" {
 			continue
 		}
 		if f.Name == tcpIdle { // a matter of the listener, or of the field for requests

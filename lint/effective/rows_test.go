@@ -270,10 +270,16 @@ subsets:
 			no: []string{"outlierDetection", "loadBalancer.simple"},
 		},
 		{
-			compiled: compiled{why: "a balancer without a list", at: "443", in: []string{dns("443 TLS"), rule("api", api, `trafficPolicy:
+			compiled: compiled{why: "PASSTHROUGH leaves nothing to eject from", at: "443", in: []string{dns("443 TLS"), rule("api", api, `trafficPolicy:
   loadBalancer:
-    simple: PASSTHROUGH`)}},
-			want: []row{{"loadBalancer.simple", "ORIGINAL_DST", "simple: PASSTHROUGH", active}},
+    simple: PASSTHROUGH
+  outlierDetection:
+    interval: 5s`)}},
+			want: []row{
+				{"loadBalancer.simple", "ORIGINAL_DST", "simple: PASSTHROUGH", active},
+				{"outlierDetection.interval", "5s", "interval: 5s", inert},
+			},
+			no: []string{"outlierDetection.baseEjectionTime"},
 		},
 		{
 			compiled: compiled{why: "no cluster: all of the rule is in vain", at: "53", in: []string{dns("53 UDP"), rule("api", api, `trafficPolicy:

@@ -307,6 +307,8 @@ func breakerRows() []compiled {
 		{why: "one breaker leaves the others open", in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {maxConnections: 1}}")}, at: "443", want: append([]string{"CB.max_connections 1"}, unlimited[1:]...)},
 		{why: "HTTP breakers on a TLS port are written too", in: []string{dns("443 TLS"), policy("connectionPool: {http: {http1MaxPendingRequests: 2, http2MaxRequests: 3, maxRetries: 4}}")}, at: "443", want: []string{"CB.max_pending_requests 2", "CB.max_requests 3", "CB.max_retries 4", "no HPO"}},
 
+		{why: "numbers as text and with a fraction of 0", in: []string{dns("80 HTTP"), policy("connectionPool: {tcp: {maxConnections: '5'}, http: {maxRetries: 3.0}}")}, at: "80", want: []string{"CB.max_connections 5", "CB.max_retries 3"}},
+
 		{why: "connectTimeout", in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {connectTimeout: 1m30s}}")}, at: "443", want: []string{"connect_timeout 90s"}},
 		{why: "connectTimeout below a second", in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {connectTimeout: 250ms}}")}, at: "443", want: []string{"connect_timeout 0.25s"}},
 		{why: "the mesh's connectTimeout", mesh: "connectTimeout: 3s", in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {maxConnections: 1}}")}, at: "443", want: []string{"connect_timeout 3s"}},
@@ -670,6 +672,10 @@ func severalRows() []compiled {
 		return entry(name, api, resolution, rest, ports...)
 	}
 	foreign := func(ns, name string, port string) string { return within(ns, se(name, "DNS", "", port)) }
+	hidden := se("a", "DNS", "exportTo: ['~']", "443 TLS", "80 HTTP")
+	routeTo := func(port string) string {
+		return "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: api, namespace: shop}\nspec: {hosts: [api.example.com], http: [{route: [{destination: {host: api.example.com, port: {number: " + port + "}}}]}]}"
+	}
 	a, b := born("01", se("a", "DNS", "", "443 TLS")), born("02", se("b", "NONE", "", "80 HTTP"))
 	return []compiled{
 		{why: "ports of both", in: []string{se("a", "DNS", "", "443 TLS"), se("b", "DNS", "", "80 HTTP")}, at: "80", want: []string{"type STRICT_DNS"}},
@@ -684,6 +690,12 @@ func severalRows() []compiled {
 		{why: "the ports of the younger vanish", in: []string{born("02", foreign("pay", "a", "80 HTTP")), born("01", foreign("web", "b", "443 TLS"))}, at: "80", absent: "unknown"},
 		{why: "gateways do not prefer their own", in: []string{born("02", foreign("istio-system", "a", "443 TLS")), born("01", foreign("web", "b", "443 HTTP2"))}, proxy: router(), at: "443", want: []string{"H2 {}"}},
 		{why: "two protocols on one port", in: []string{born("01", se("a", "DNS", "", "443 TLS")), born("02", se("b", "DNS", "", "443 HTTP2"))}, at: "443", want: []string{"no HPO"}},
+		{why: "UDP and TCP on one number", in: []string{dns("53 UDP", "53 TCP")}, at: "53", want: []string{"type STRICT_DNS"}},
+		{why: "UDP and TCP on one number, the other way round", in: []string{dns("53 TCP", "53 UDP")}, at: "53", want: []string{"type STRICT_DNS"}},
+		{why: "a route makes a hidden host known in its namespace", in: []string{hidden, routeTo("80")}, at: "80", want: []string{"type STRICT_DNS"}},
+		{why: "but only the port that it names", in: []string{hidden, routeTo("80")}, at: "443", absent: "unknown"},
+		{why: "and only in its namespace", in: []string{hidden, routeTo("80")}, proxy: effective.OnBehalf("pay"), at: "80", absent: "unknown"},
+		{why: "a third entry fills a port that the first does not share with the second", in: []string{a, b, born("03", se("c", "DNS", "", "80 HTTP"))}, at: "80", want: []string{"type STRICT_DNS"}},
 		{why: "a Service before an entry of its host", in: []string{backendService, entry("a", "backend.shop.svc.cluster.local", "DNS", "", "80 HTTP")}, host: "backend.shop.svc.cluster.local", at: "80", want: []string{"type EDS"}},
 		{why: "endpoints come together", in: []string{born("01", se("a", "DNS", "workloadSelector: {labels: {app: none}}", "443 TLS")), born("02", se("b", "DNS", "endpoints: [{address: gw.example.com}]", "443 TLS"))}, at: "443", want: []string{"type STRICT_DNS"}},
 	}
@@ -735,6 +747,12 @@ func listenerRows() []compiled {
 		retried("a route retries nothing", "", "0 timeout 0s", httpRoute(", retries: {attempts: 0}")),
 		retried("a route's timeout", "", "2 timeout 1m30s", httpRoute(", timeout: 90s")),
 		retried("a route's retries before the mesh's", "defaultHttpRetryPolicy: {attempts: 5}", "1 timeout 0s", httpRoute(", retries: {attempts: 1}")),
+		{why: "a route that others do not get", in: []string{dns("80 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "spec: {", "spec: {exportTo: ['.'], ", 1)}, proxy: effective.OnBehalf("pay"), at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "mirrored requests are not retried", in: []string{dns("80 HTTP"), entry("m", "m.example.com", "DNS", "", "80 HTTP"), httpRoute(", retries: {attempts: 5}, mirror: {host: m.example.com}")}, host: "m.example.com", at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "a route for another port", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "8080", retries: []string{"2 timeout 0s"}},
+		{why: "a route for gateways", in: []string{dns("80 HTTP", "8080 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}, match: [{gateways: [out]}]"), "spec: {", "spec: {gateways: [mesh, out], ", 1)}, at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "a route for other workloads", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{sourceLabels: {app: other}}]")}, proxy: labelled("app", "app"), at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "a route on the port of the request", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "80", retries: []string{"5 timeout 0s"}},
 		{why: "requests that a route sends to a port of bytes", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "443", retries: []string{"5 timeout 0s"}},
 		{why: "the other port is not retried then", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "80", retries: []string{}},
 	}

@@ -56,16 +56,38 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 	if r.Port != 0 {
 		return r.Port == c.port.Number
 	}
-	// Without a port it is the only one, else the one on which the request came in, which may be any.
-	only := onlyPort(c.ix, c.proxy, r.Host)
-	return only == 0 || only == c.port.Number
+	// Without a port it is the only one, else the one on which the request came in.
+	if only := onlyPort(c.ix, c.proxy, r.Host); only != 0 {
+		return only == c.port.Number
+	}
+	return c.proxy.Type == Gateway || c.meets(r.Object.Lookup(r.Path[:3]))
+}
+
+// meets says whether sidecars like the proxy have an http route for requests that come in on the port. Istio leaves out the others.
+func (c *compilation) meets(route object.Value) bool {
+	match := route.Get("match")
+	for _, m := range match.Items() {
+		port, gateways := m.Get("port"), m.Get("gateways").Strings()
+		if (!port.Set() || uint32(port.Int()) == c.port.Number) && (len(gateways) == 0 || slices.Contains(gateways, "mesh")) && comesFrom(c.proxy, m) {
+			return true
+		}
+	}
+	return match.Len() == 0
 }
 
 // rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself.
 func (c *compilation) rerouted() bool {
 	return slices.ContainsFunc(c.ix.VirtualServicesFor(c.port.Host), func(vs *object.Object) bool {
 		gateways := vs.Spec().Get("gateways").Strings()
-		return vs.Spec().Get("http").Len() > 0 && (len(gateways) == 0 || slices.Contains(gateways, "mesh")) && c.ix.SeesVirtualService(vs, c.proxy.Namespace)
+		if len(gateways) > 0 && !slices.Contains(gateways, "mesh") || !c.ix.SeesVirtualService(vs, c.proxy.Namespace) {
+			return false
+		}
+		for _, route := range vs.Spec().Get("http").Items() {
+			if c.meets(route) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

@@ -36,9 +36,9 @@ func scalar(text string) any {
 	return text
 }
 
+// isNumber: JSON knows no 007 and no 5., and a number with an exponent is none that Envoy prints.
 func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && strings.Trim(text, "0123456789.-") == ""
+	return strings.Trim(text, "0123456789.-") == "" && json.Valid([]byte(text))
 }
 
 // list is a list in the making, by index.

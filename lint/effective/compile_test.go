@@ -183,7 +183,12 @@ func within(namespace, manifest string) string {
 
 // born gives a manifest a day of creation.
 func born(day, manifest string) string {
-	return strings.Replace(manifest, "metadata: {", "metadata: {creationTimestamp: '2024-01-"+day+"T00:00:00Z', ", 1)
+	return meta("creationTimestamp: '2024-01-"+day+"T00:00:00Z'", manifest)
+}
+
+// meta adds a field to a manifest's metadata.
+func meta(field, manifest string) string {
+	return strings.Replace(manifest, "metadata: {", "metadata: {"+field+", ", 1)
 }
 
 func router() effective.Proxy {
@@ -410,7 +415,7 @@ func ejectionRows() []compiled {
 	od := func(why, flow string, want ...string) compiled {
 		return compiled{why: why, in: []string{dns("80 HTTP"), policy("outlierDetection: {" + flow + "}")}, at: "80", want: want}
 	}
-	const prefers = "annotations: {networking.istio.io/traffic-distribution: PreferClose}, "
+	const prefers = "annotations: {networking.istio.io/traffic-distribution: PreferClose}"
 	dynamic := entry("api", "*.example.com", "DYNAMIC_DNS", "", "80 HTTP")
 	return []compiled{
 		od("an empty block switches Envoy's defaults on", "", "OD.enforcing_success_rate 0", "PANIC {}", "no OD.consecutive_5xx"),
@@ -432,7 +437,7 @@ func ejectionRows() []compiled {
 		{why: "on a TLS port all is written", in: []string{dns("443 TLS"), policy("outlierDetection: {consecutive5xxErrors: 3}")}, at: "443", want: []string{"OD.consecutive_5xx 3"}},
 		{why: "without a list of addresses too", in: []string{entry("api", api, "NONE", "", "443 TLS"), policy("outlierDetection: {consecutive5xxErrors: 3}")}, at: "443", want: []string{"OD.consecutive_5xx 3", "type ORIGINAL_DST"}},
 		{why: "and of a single logical host", in: []string{entry("api", api, "DNS_ROUND_ROBIN", "", "443 TLS"), policy("outlierDetection: {consecutive5xxErrors: 3}")}, at: "443", want: []string{"OD.consecutive_5xx 3"}},
-		{why: "where traffic should stay close there is no panic", in: []string{strings.Replace(dns("80 HTTP"), "metadata: {", "metadata: {"+prefers, 1), policy("outlierDetection: {minHealthPercent: 50}")}, at: "80", want: []string{"PANIC {}", "common_lb_config.locality_weighted_lb_config {}"}},
+		{why: "where traffic should stay close there is no panic", in: []string{meta(prefers, dns("80 HTTP")), policy("outlierDetection: {minHealthPercent: 50}")}, at: "80", want: []string{"PANIC {}", "common_lb_config.locality_weighted_lb_config {}"}},
 		{why: "detection of a dynamic host", in: []string{dynamic, rule("api", "*.example.com", "trafficPolicy: {outlierDetection: {consecutive5xxErrors: 3}}")}, host: "*.example.com", at: "80", panics: "DYNAMIC_DNS"},
 		{why: "the mesh's detection of a dynamic host", mesh: "defaultTrafficPolicy: {outlierDetection: {consecutive5xxErrors: 3}}", in: []string{dynamic}, host: "*.example.com", at: "80", panics: "DYNAMIC_DNS"},
 	}
@@ -683,13 +688,21 @@ func severalRows() []compiled {
 		{why: "the oldest's resolution, the other way round", in: []string{born("01", se("a", "STATIC", "endpoints: [{address: 10.0.0.1}]", "443 TLS")), born("02", se("b", "DNS", "", "443 TLS"))}, at: "443", want: []string{"type EDS"}},
 		{why: "the younger's ports if the resolutions differ", in: []string{a, b}, at: "80", absent: "differs in resolution"},
 		{why: "the older's ports if the resolutions differ", in: []string{a, b}, at: "443", want: []string{"type STRICT_DNS"}},
-		{why: "the younger's ports if the labels differ", in: []string{a, strings.Replace(born("02", se("b", "DNS", "", "80 HTTP")), "metadata: {", "metadata: {labels: {team: x}, ", 1)}, at: "80", absent: "labels"},
+		{why: "the younger's ports if the labels differ", in: []string{a, meta("labels: {team: x}", born("02", se("b", "DNS", "", "80 HTTP")))}, at: "80", absent: "labels"},
 		{why: "the younger's ports if the exportTo differ", in: []string{a, born("02", se("b", "DNS", "exportTo: ['*']", "80 HTTP"))}, at: "80", absent: "exportTo"},
 		{why: "the client's own namespace, whole", in: []string{foreign("pay", "a", "80 HTTP"), se("b", "DNS", "", "443 TLS")}, at: "80", absent: "unknown"},
 		{why: "the oldest of two others", in: []string{born("02", foreign("pay", "a", "80 HTTP")), born("01", foreign("web", "b", "443 TLS"))}, at: "443", want: []string{"type STRICT_DNS"}},
 		{why: "the ports of the younger vanish", in: []string{born("02", foreign("pay", "a", "80 HTTP")), born("01", foreign("web", "b", "443 TLS"))}, at: "80", absent: "unknown"},
 		{why: "gateways do not prefer their own", in: []string{born("02", foreign("istio-system", "a", "443 TLS")), born("01", foreign("web", "b", "443 HTTP2"))}, proxy: router(), at: "443", want: []string{"H2 {}"}},
 		{why: "two protocols on one port", in: []string{born("01", se("a", "DNS", "", "443 TLS")), born("02", se("b", "DNS", "", "443 HTTP2"))}, at: "443", want: []string{"no HPO"}},
+		{why: "what else differs does not matter", in: []string{a, meta("annotations: {x: y}", born("02", se("b", "DNS", "location: MESH_INTERNAL\naddresses: [240.0.0.1]\nendpoints: [{address: gw.example.com}]", "80 HTTP")))}, at: "80", want: []string{"type STRICT_DNS"}},
+		{why: "resolution that is omitted is NONE", in: []string{born("01", se("a", "NONE", "", "443 TLS")), born("02", se("b", "null", "", "80 HTTP"))}, at: "80", want: []string{"type ORIGINAL_DST"}},
+		{why: "exportTo in another order", in: []string{born("01", se("a", "DNS", "exportTo: [shop, pay]", "443 TLS")), born("02", se("b", "DNS", "exportTo: [pay, shop]", "80 HTTP"))}, at: "80", want: []string{"type STRICT_DNS"}},
+		{why: "no labels and none", in: []string{a, meta("labels: {}", born("02", se("b", "DNS", "", "80 HTTP")))}, at: "80", want: []string{"type STRICT_DNS"}},
+		{why: "other values of labels", in: []string{meta("labels: {team: a}", a), meta("labels: {team: b}", born("02", se("b", "DNS", "", "80 HTTP")))}, at: "80", absent: "labels"},
+		{why: "other names of labels", in: []string{meta("labels: {team: a}", a), meta("labels: {owner: a}", born("02", se("b", "DNS", "", "80 HTTP")))}, at: "80", absent: "labels"},
+		{why: "another workloadSelector", in: []string{born("01", se("a", "STATIC", "", "443 TLS")), born("02", se("b", "STATIC", "workloadSelector: {labels: {app: out}}", "80 HTTP"))}, at: "80", absent: "workloadSelector"},
+		{why: "the same workloadSelector", in: []string{born("01", se("a", "STATIC", "workloadSelector: {labels: {app: out}}", "443 TLS")), born("02", se("b", "STATIC", "workloadSelector: {labels: {app: out}}", "80 HTTP"))}, at: "80", want: []string{"type EDS"}},
 		{why: "UDP and TCP on one number", in: []string{dns("53 UDP", "53 TCP")}, at: "53", want: []string{"type STRICT_DNS"}},
 		{why: "UDP and TCP on one number, the other way round", in: []string{dns("53 TCP", "53 UDP")}, at: "53", want: []string{"type STRICT_DNS"}},
 		{why: "a route makes a hidden host known in its namespace", in: []string{hidden, routeTo("80")}, at: "80", want: []string{"type STRICT_DNS"}},

@@ -1,0 +1,84 @@
+package mesh
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// born writes a VirtualService with a time of creation.
+func born(when, name, hosts string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {namespace: egress, name: " + name + created(when) + "}\nspec: {hosts: [" + hosts + "]}\n---\n"
+}
+
+func TestVirtualServicesFor(t *testing.T) {
+	const older, younger = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"
+	for _, c := range []struct {
+		name, objects string
+		host          Host
+		want          []string
+	}{
+		{"none", virtual("egress", "a", "hosts: [x.example.com]"), "api.example.com", nil},
+		{"by name", virtual("egress", "b", "hosts: [api.example.com]") + virtual("egress", "a", "hosts: [x.example.com, api.example.com]"), "api.example.com", []string{"a", "b"}},
+		{"by age", born(younger, "a", "api.example.com") + born(older, "b", "api.example.com"), "api.example.com", []string{"b", "a"}},
+		{"the name, then the longest wildcard", virtual("egress", "a", "hosts: ['*.com']") + virtual("egress", "b", "hosts: ['*.example.com']") + virtual("egress", "c", "hosts: [api.example.com]") + virtual("egress", "d", "hosts: ['*']"), "api.example.com", []string{"c", "b", "a", "d"}},
+		{"each once", virtual("egress", "a", "hosts: ['*.com', '*.example.com', api.example.com, api.example.com]"), "api.example.com", []string{"a"}},
+		{"a wildcard host", virtual("egress", "a", "hosts: ['*.example.com']") + virtual("egress", "b", "hosts: [api.example.com]"), "*.example.com", []string{"a"}},
+		{"a short name is one of the namespace", virtual("egress", "a", "hosts: [api]"), "api.egress.svc.cluster.local", []string{"a"}},
+		{"not of another one", virtual("egress", "a", "hosts: [api]"), "api.shop.svc.cluster.local", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, vs := range world(t, Settings{}, c.objects).VirtualServicesFor(c.host) {
+				got = append(got, vs.Name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestVirtualServicesForIsTheCallersOwn: what a caller does with the list must not reach the next one.
+func TestVirtualServicesForIsTheCallersOwn(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [api.example.com]"))
+	ix.VirtualServicesFor("api.example.com")[0] = nil
+	if ix.VirtualServicesFor("api.example.com")[0] == nil {
+		t.Error("the index hands out its own list")
+	}
+}
+
+func TestSeesVirtualService(t *testing.T) {
+	for _, c := range []struct {
+		exportTo, meshConfig string
+		own, other, named    bool // in its namespace, in another, in the one that is named pay
+	}{
+		{"", "", true, true, true},
+		{"exportTo: ['*']", "", true, true, true},
+		{"exportTo: ['.']", "", true, false, false},
+		{"exportTo: [pay]", "", false, false, true},
+		{"exportTo: ['.', pay]", "", true, false, true},
+		{"exportTo: [egress]", "", true, false, false},
+		{"exportTo: []", "", true, true, true},
+		{"", "defaultVirtualServiceExportTo: ['.']", true, false, false},
+		{"exportTo: ['*']", "defaultVirtualServiceExportTo: ['.']", true, true, true},
+	} {
+		settings := Settings{}
+		if c.meshConfig != "" {
+			doc, problem := object.ParseDocument("mesh.yaml", []byte(c.meshConfig), object.Limits{})
+			if problem != nil {
+				t.Fatal(problem.Message)
+			}
+			settings.MeshConfig = doc.Root()
+		}
+		ix := world(t, settings, virtual("egress", "vs", c.exportTo))
+		vs := named(t, ix, object.VirtualService, "egress", "vs")
+		for ns, want := range map[string]bool{"egress": c.own, "shop": c.other, "pay": c.named} {
+			if got := ix.SeesVirtualService(vs, ns); got != want {
+				t.Errorf("{%s} under {%s}, seen from %s: %v", c.exportTo, c.meshConfig, ns, got)
+			}
+		}
+	}
+}

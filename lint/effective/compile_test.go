@@ -275,6 +275,8 @@ func typeRows() []compiled {
 		{why: "targetPort with NONE at a gateway", in: []string{none("", "80 HTTP, targetPort: 8443")}, proxy: router(), at: "80", want: []string{"type EDS", "no original_dst_lb_config"}},
 		{why: "targetPort with DNS is a matter of the endpoints", in: []string{dns("80 HTTP, targetPort: 8443")}, at: "80", want: []string{"no original_dst_lb_config"}},
 		{why: "targetPort with PASSTHROUGH is forgotten", in: []string{dns("80 HTTP, targetPort: 8443"), policy(passes)}, at: "80", want: []string{"type ORIGINAL_DST", "no original_dst_lb_config"}},
+		{why: "targetPort in a subset of PASSTHROUGH", in: []string{dns("80 HTTP, targetPort: 8443"), rule("api", api, "trafficPolicy: {"+passes+"}\nsubsets: [{name: v1}]")}, at: "80/v1", want: []string{"type ORIGINAL_DST", "no original_dst_lb_config"}},
+		{why: "targetPort in a subset of NONE", in: []string{none("", "80 HTTP, targetPort: 8443"), rule("api", api, "subsets: [{name: v1}]")}, at: "80/v1", want: []string{"original_dst_lb_config.upstream_port_override 8443"}},
 		{why: "PASSTHROUGH leaves what was said about DNS", in: []string{dns("443 TLS"), policy(passes)}, at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED", "respect_dns_ttl true", "dns_refresh_rate 60s"}},
 		{why: "PASSTHROUGH of a fixed list", in: []string{entry("api", api, "STATIC", "endpoints: [{address: 10.0.0.1}]", "443 TLS"), policy(passes)}, at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
 		{why: "PASSTHROUGH at a gateway, which NONE does not give", in: []string{none("", "443 TLS"), policy(passes)}, proxy: router(), at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
@@ -509,6 +511,7 @@ func balancerRows() []compiled {
 		{why: "failoverPriority in one locality", in: []string{places("DNS", "r1/z1", "r1/z1"), failover}, at: "80", want: []string{weighted + " {}"}},
 		{why: "failoverPriority of a fixed list", in: []string{places("STATIC", "r1/z1", "r2/z1"), failover}, at: "80", want: []string{weighted + " {}"}},
 		{why: "failoverPriority without detection", in: []string{places("DNS", "r1/z1", "r2/z1"), policy("loadBalancer: {localityLbSetting: {" + priority + "}}")}, at: "80", want: []string{"no " + weighted}},
+		{why: "failoverPriority in a subset", in: []string{places("DNS", "r1/z1", "r2/z1"), rule("api", api, "subsets: [{name: v1, trafficPolicy: {loadBalancer: {localityLbSetting: {"+priority+"}}, "+od+"}}]")}, at: "80/v1", want: []string{weighted + " {}"}},
 		{why: "shares before failoverPriority", in: []string{places("DNS", "r1/z1", "r2/z1"), policy("loadBalancer: {localityLbSetting: {" + shares + ", " + priority + "}}, " + od)}, at: "80", want: []string{weighted + " {}"}},
 		{why: "failoverPriority by zone needs no detection", in: []string{places("DNS", "r1/z1", "r2/z1"), policy("loadBalancer: {zoneAwareLbSetting: {" + priority + "}}")}, at: "80", panics: "failoverPriority"},
 	}
@@ -543,6 +546,8 @@ func tlsRows() []compiled {
 		tls("names alone", "443 HTTP", "mode: SIMPLE, subjectAltNames: [x.example.com, y.example.com]", "NAMES[0].exact x.example.com", "NAMES[1].exact y.example.com", "AUTO.auto_sni true", "no AUTO.auto_san_validation"),
 		{why: "names of the entry", in: []string{withNames, policy("tls: {mode: SIMPLE}")}, at: "443", want: []string{"NAMES[0].exact peer.example.com", "AUTO.auto_san_validation true"}},
 		{why: "names of the rule before the entry's", in: []string{withNames, policy("tls: {mode: SIMPLE, subjectAltNames: [x.example.com]}")}, at: "443", want: []string{"NAMES[0].exact x.example.com", "no NAMES[1]"}},
+		{why: "names of the youngest entry", in: []string{born("01", withNames), born("02", strings.Replace(strings.Replace(withNames, "peer.", "young.", 1), "name: api", "name: b", 1)), policy("tls: {mode: SIMPLE}")}, at: "443", want: []string{"NAMES[0].exact young.example.com", "no NAMES[1]"}},
+		{why: "no names of the youngest entry", in: []string{born("01", withNames), born("02", entry("b", api, "DNS", "", "443 HTTP")), policy("tls: {mode: SIMPLE}")}, at: "443", want: []string{"no NAMES"}},
 		{why: "names of the entry without TLS", in: []string{withNames}, at: "443", want: []string{"no TS"}},
 		tls("insecureSkipVerify", "443 HTTP", "mode: SIMPLE, insecureSkipVerify: true", "CTX.validation_context {}", "AUTO.auto_sni true", "no AUTO.auto_san_validation", "no CA"),
 		tls("no mode is DISABLE", "443 HTTP", "sni: x.example.com", "no TS", "no HPO"),
@@ -574,6 +579,7 @@ func tlsRows() []compiled {
 		{why: "not for the outside", in: []string{dns("80 HTTP")}, at: "80", want: []string{"no MATCH[0]", "no TS"}},
 		{why: "to addresses that the client chose, with a proxy", in: []string{inside("STATIC", "endpoints: [{address: 10.0.0.1, labels: {security.istio.io/tlsMode: istio}}]"), policy("loadBalancer: {simple: PASSTHROUGH}")}, at: "80", want: []string{started, "no MATCH[0]"}},
 		{why: "to addresses that the client chose, without", in: []string{inside("STATIC", "endpoints: [{address: 10.0.0.1}]"), policy("loadBalancer: {simple: PASSTHROUGH}")}, at: "80", want: []string{"no TS", "no MATCH[0]"}},
+		{why: "to addresses that the client chose in a subset", in: []string{inside("STATIC", "endpoints: [{address: 10.0.0.1}]"), rule("api", api, "subsets: [{name: v1, trafficPolicy: {loadBalancer: {simple: PASSTHROUGH}}}]")}, at: "80/v1", want: []string{"no TS", "no MATCH[0]"}},
 		{why: "NONE has no endpoint that has a proxy", in: []string{inside("NONE", "")}, at: "80", want: []string{"no TS", "no MATCH[0]"}},
 
 		dynamic("443 HTTP", "mode: SIMPLE", started, "AUTO.auto_sni true", "AUTO.auto_san_validation true", "no cluster_type.typed_config.allow_insecure_cluster_options"),

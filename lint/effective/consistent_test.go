@@ -227,3 +227,20 @@ func under(l envoy.Leaves, ancestor string) bool {
 	}
 	return false
 }
+
+// TestPinnedToHTTP1: where the mesh keeps the case of headers, no upgrade has an effect; see the rows of TestCompile.
+func TestPinnedToHTTP1(t *testing.T) {
+	for _, meshConfig := range []string{"", "defaultConfig: {proxyHeaders: {preserveHttp1HeaderCase: true}}"} {
+		r := compiled{mesh: meshConfig, in: []string{dns("80 HTTP", "8080 GRPC"), policy("connectionPool: {http: {h2UpgradePolicy: UPGRADE, maxConcurrentStreams: 64}}")}}
+		ix, _ := r.index(t)
+		upgrade, streams := field(t, "connectionPool.http.h2UpgradePolicy"), field(t, "connectionPool.http.maxConcurrentStreams")
+		for _, c := range effective.Clusters(ix, r.client(), api) {
+			if want := c.Port.Number == 80 && meshConfig == ""; upgrade.Live(c.Port, c.Policy) != want {
+				t.Errorf("{%s} port %d: the upgrade has an effect: %v", meshConfig, c.Port.Number, !want)
+			}
+			if want := c.Port.Number == 8080 || meshConfig == ""; streams.Live(c.Port, c.Policy) != want {
+				t.Errorf("{%s} port %d: streams have an effect: %v", meshConfig, c.Port.Number, !want)
+			}
+		}
+	}
+}

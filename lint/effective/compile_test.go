@@ -78,7 +78,7 @@ func (r *compiled) client() effective.Proxy {
 }
 
 // index loads the row's manifests.
-func (r *compiled) index(t *testing.T) (*mesh.Index, *object.File) {
+func (r *compiled) index(t *testing.T) *mesh.Index {
 	t.Helper()
 	f, err := object.Load(context.Background(), "in.yaml", strings.NewReader(strings.Join(r.in, "\n---\n")), object.Limits{})
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *compiled) index(t *testing.T) (*mesh.Index, *object.File) {
 		}
 		settings.MeshConfig = doc.Root()
 	}
-	return mesh.New(settings).With(f.Objects...), f
+	return mesh.New(settings).With(f.Objects...)
 }
 
 func (r *compiled) compile(t *testing.T, ix *mesh.Index) *effective.Cluster {
@@ -140,7 +140,7 @@ func retriesText(list []effective.Retry) []string {
 func TestCompile(t *testing.T) {
 	for _, r := range compiledRows() {
 		t.Run(r.why, func(t *testing.T) {
-			ix, _ := r.index(t)
+			ix := r.index(t)
 			c := r.compile(t, ix)
 			if c == nil {
 				if r.absent != "unknown" {
@@ -195,8 +195,9 @@ func router() effective.Proxy {
 	return effective.Proxy{Type: effective.Gateway, Namespace: "istio-system", Labels: map[string]string{"istio": "egressgateway"}}
 }
 
-func labelled(key, value string) effective.Proxy {
-	return effective.Proxy{Type: effective.Sidecar, Namespace: "shop", Labels: map[string]string{key: value}}
+// chosen is a sidecar that workloadSelectors choose by app.
+func chosen() effective.Proxy {
+	return effective.Proxy{Type: effective.Sidecar, Namespace: "shop", Labels: map[string]string{"app": "app"}}
 }
 
 // typeRows: what the resolution of the entry, the protocol of the port and a loadBalancer PASSTHROUGH make of the cluster.
@@ -263,7 +264,7 @@ func typeRows() []compiled {
 		}
 	}
 	const passes = "loadBalancer: {simple: PASSTHROUGH}"
-	none := func(rest string, ports ...string) string { return entry("api", api, "NONE", rest, ports...) }
+	none := func(ports ...string) string { return entry("api", api, "NONE", "", ports...) }
 	service := func(spec string) string {
 		return "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{name: http, port: 80}], " + spec + "}"
 	}
@@ -271,15 +272,15 @@ func typeRows() []compiled {
 	return append(out, []compiled{
 		{why: "DYNAMIC_DNS without a wildcard is a list that stays empty", in: []string{entry("api", api, "DYNAMIC_DNS", "", "443 TCP")}, at: "443", want: []string{"type EDS", "no cluster_type"}},
 		{why: "DYNAMIC_DNS has no subsets", in: []string{entry("api", "*.example.com", "DYNAMIC_DNS", "", "80 HTTP"), rule("api", "*.example.com", "subsets: [{name: v1}]")}, host: "*.example.com", at: "80/v1", absent: "no subsets"},
-		{why: "targetPort with NONE", in: []string{none("", "80 HTTP, targetPort: 8443")}, at: "80", want: []string{"original_dst_lb_config.upstream_port_override 8443"}},
-		{why: "targetPort with NONE at a gateway", in: []string{none("", "80 HTTP, targetPort: 8443")}, proxy: router(), at: "80", want: []string{"type EDS", "no original_dst_lb_config"}},
+		{why: "targetPort with NONE", in: []string{none("80 HTTP, targetPort: 8443")}, at: "80", want: []string{"original_dst_lb_config.upstream_port_override 8443"}},
+		{why: "targetPort with NONE at a gateway", in: []string{none("80 HTTP, targetPort: 8443")}, proxy: router(), at: "80", want: []string{"type EDS", "no original_dst_lb_config"}},
 		{why: "targetPort with DNS is a matter of the endpoints", in: []string{dns("80 HTTP, targetPort: 8443")}, at: "80", want: []string{"no original_dst_lb_config"}},
 		{why: "targetPort with PASSTHROUGH is forgotten", in: []string{dns("80 HTTP, targetPort: 8443"), policy(passes)}, at: "80", want: []string{"type ORIGINAL_DST", "no original_dst_lb_config"}},
 		{why: "targetPort in a subset of PASSTHROUGH", in: []string{dns("80 HTTP, targetPort: 8443"), rule("api", api, "trafficPolicy: {"+passes+"}\nsubsets: [{name: v1}]")}, at: "80/v1", want: []string{"type ORIGINAL_DST", "no original_dst_lb_config"}},
-		{why: "targetPort in a subset of NONE", in: []string{none("", "80 HTTP, targetPort: 8443"), rule("api", api, "subsets: [{name: v1}]")}, at: "80/v1", want: []string{"original_dst_lb_config.upstream_port_override 8443"}},
+		{why: "targetPort in a subset of NONE", in: []string{none("80 HTTP, targetPort: 8443"), rule("api", api, "subsets: [{name: v1}]")}, at: "80/v1", want: []string{"original_dst_lb_config.upstream_port_override 8443"}},
 		{why: "PASSTHROUGH leaves what was said about DNS", in: []string{dns("443 TLS"), policy(passes)}, at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED", "respect_dns_ttl true", "dns_refresh_rate 60s"}},
 		{why: "PASSTHROUGH of a fixed list", in: []string{entry("api", api, "STATIC", "endpoints: [{address: 10.0.0.1}]", "443 TLS"), policy(passes)}, at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
-		{why: "PASSTHROUGH at a gateway, which NONE does not give", in: []string{none("", "443 TLS"), policy(passes)}, proxy: router(), at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
+		{why: "PASSTHROUGH at a gateway, which NONE does not give", in: []string{none("443 TLS"), policy(passes)}, proxy: router(), at: "443", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
 		{why: "PASSTHROUGH in the port's entry", in: []string{dns("443 TLS", "80 HTTP"), policy("portLevelSettings: [{port: {number: 443}, " + passes + "}]")}, at: "443", want: []string{"type ORIGINAL_DST"}},
 		{why: "PASSTHROUGH in another port's entry", in: []string{dns("443 TLS", "80 HTTP"), policy("portLevelSettings: [{port: {number: 443}, " + passes + "}]")}, at: "80", want: []string{"type STRICT_DNS"}},
 		{why: "PASSTHROUGH in the subset", in: []string{entry("api", api, "DNS", "endpoints: [{address: gw.example.com, labels: {version: v1}}]", "443 TLS"), rule("api", api, "subsets: [{name: v1, labels: {version: v1}, trafficPolicy: {"+passes+"}}]")}, at: "443/v1", want: []string{"type ORIGINAL_DST", "lb_policy CLUSTER_PROVIDED"}},
@@ -533,8 +534,8 @@ func tlsRows() []compiled {
 		proxied   = "TS.name envoy.transport_sockets.upstream_proxy_protocol"
 		insideTLS = "TLS.transport_socket.name envoy.transport_sockets.tls"
 	)
-	dynamic := func(port, flow string, want ...string) compiled {
-		return compiled{why: "a dynamic host with " + flow, in: []string{entry("api", "*.example.com", "DYNAMIC_DNS", "", port), rule("api", "*.example.com", "trafficPolicy: {tls: {"+flow+"}}")}, host: "*.example.com", at: "443", want: want}
+	dynamic := func(flow string, want ...string) compiled {
+		return compiled{why: "a dynamic host with " + flow, in: []string{entry("api", "*.example.com", "DYNAMIC_DNS", "", "443 HTTP"), rule("api", "*.example.com", "trafficPolicy: {tls: {"+flow+"}}")}, host: "*.example.com", at: "443", want: want}
 	}
 	inside := func(resolution, rest string) string {
 		return entry("api", api, resolution, internal+"\n"+rest, "80 HTTP")
@@ -559,7 +560,7 @@ func tlsRows() []compiled {
 		tls("a Secret is for gateways", "443 HTTP", "mode: SIMPLE, credentialName: cred", "no TS"),
 		gateway(tls("a Secret at a gateway", "443 HTTP", "mode: SIMPLE, credentialName: cred", started, "CA kubernetes://cred-cacert", "no CERT")),
 		gateway(tls("a Secret with a certificate at a gateway", "443 HTTP", "mode: MUTUAL, credentialName: cred", "CERT kubernetes://cred", "CA kubernetes://cred-cacert")),
-		{why: "a Secret for selected sidecars", in: []string{dns("443 HTTP"), rule("api", api, "workloadSelector: {matchLabels: {app: app}}\ntrafficPolicy: {tls: {mode: SIMPLE, credentialName: cred}}")}, proxy: labelled("app", "app"), at: "443", want: []string{started, "CA kubernetes://cred-cacert"}},
+		{why: "a Secret for selected sidecars", in: []string{dns("443 HTTP"), rule("api", api, "workloadSelector: {matchLabels: {app: app}}\ntrafficPolicy: {tls: {mode: SIMPLE, credentialName: cred}}")}, proxy: chosen(), at: "443", want: []string{started, "CA kubernetes://cred-cacert"}},
 		tls("a ConfigMap is for sidecars too", "443 HTTP", "mode: SIMPLE, credentialName: 'configmap://cm'", started, "CA configmap://cm-cacert"),
 		tls("double TLS", "443 TLS", "mode: SIMPLE", started, "AUTO.auto_sni true", "no TLS.sni"),
 		tls("TLS around bytes", "443 TCP", "mode: SIMPLE, sni: x.example.com, subjectAltNames: [x.example.com]", "TLS.sni x.example.com", "NAMES[0].exact x.example.com", "no HPO"),
@@ -582,10 +583,10 @@ func tlsRows() []compiled {
 		{why: "to addresses that the client chose in a subset", in: []string{inside("STATIC", "endpoints: [{address: 10.0.0.1}]"), rule("api", api, "subsets: [{name: v1, trafficPolicy: {loadBalancer: {simple: PASSTHROUGH}}}]")}, at: "80/v1", want: []string{"no TS", "no MATCH[0]"}},
 		{why: "NONE has no endpoint that has a proxy", in: []string{inside("NONE", "")}, at: "80", want: []string{"no TS", "no MATCH[0]"}},
 
-		dynamic("443 HTTP", "mode: SIMPLE", started, "AUTO.auto_sni true", "AUTO.auto_san_validation true", "no cluster_type.typed_config.allow_insecure_cluster_options"),
-		dynamic("443 HTTP", "mode: SIMPLE, sni: x.example.com", "TLS.sni x.example.com", "AUTO.auto_san_validation true", "no AUTO.auto_sni", "cluster_type.typed_config.allow_insecure_cluster_options true"),
-		dynamic("443 HTTP", "mode: SIMPLE, insecureSkipVerify: true", "no AUTO.auto_san_validation", "cluster_type.typed_config.allow_insecure_cluster_options true"),
-		dynamic("443 HTTP", "mode: ISTIO_MUTUAL", "AUTO.auto_sni true", "no TLS.sni"),
+		dynamic("mode: SIMPLE", started, "AUTO.auto_sni true", "AUTO.auto_san_validation true", "no cluster_type.typed_config.allow_insecure_cluster_options"),
+		dynamic("mode: SIMPLE, sni: x.example.com", "TLS.sni x.example.com", "AUTO.auto_san_validation true", "no AUTO.auto_sni", "cluster_type.typed_config.allow_insecure_cluster_options true"),
+		dynamic("mode: SIMPLE, insecureSkipVerify: true", "no AUTO.auto_san_validation", "cluster_type.typed_config.allow_insecure_cluster_options true"),
+		dynamic("mode: ISTIO_MUTUAL", "AUTO.auto_sni true", "no TLS.sni"),
 
 		{why: "proxyProtocol around bytes", in: []string{dns("443 TLS"), policy("proxyProtocol: {}")}, at: "443", want: []string{proxied, "TLS.config {}", "TLS.transport_socket.name raw_buffer"}},
 		{why: "proxyProtocol V2 around TLS", in: []string{dns("443 HTTP"), policy("proxyProtocol: {version: V2}, tls: {mode: SIMPLE, sni: x.example.com}")}, at: "443", want: []string{proxied, "TLS.config.version V2", insideTLS, "TLS.transport_socket.typed_config.sni x.example.com", "no TLS.sni"}},
@@ -639,33 +640,33 @@ func selectionRows() []compiled {
 	selects := func(labels string, n int) string {
 		return rule("chosen", api, fmt.Sprintf("workloadSelector: {matchLabels: {%s}}\ntrafficPolicy: {connectionPool: {http: {http1MaxPendingRequests: %d}}}", labels, n))
 	}
-	from := func(ns string) effective.Proxy { return effective.OnBehalf(ns) }
+	pay := effective.OnBehalf("pay")
 	const all, open = "CB.max_connections 4294967295", "CB.max_pending_requests 4294967295"
 	host := dns("443 TLS")
 	own, root, client := pool("own", api, 1), within("istio-system", pool("root", api, 2)), within("pay", pool("client", api, 3))
 	return []compiled{
-		{why: "the namespace of the host", in: []string{host, own}, proxy: from("pay"), at: "443", want: []string{"CB.max_connections 1"}},
-		{why: "the client's namespace first", in: []string{host, own, client, root}, proxy: from("pay"), at: "443", want: []string{"CB.max_connections 3"}},
+		{why: "the namespace of the host", in: []string{host, own}, proxy: pay, at: "443", want: []string{"CB.max_connections 1"}},
+		{why: "the client's namespace first", in: []string{host, own, client, root}, proxy: pay, at: "443", want: []string{"CB.max_connections 3"}},
 		{why: "a third namespace counts for nothing", in: []string{host, client}, at: "443", want: []string{all}},
 		{why: "the root namespace last", in: []string{host, root}, at: "443", want: []string{"CB.max_connections 2"}},
-		{why: "the host's namespace before the root's", in: []string{host, own, root}, proxy: from("pay"), at: "443", want: []string{"CB.max_connections 1"}},
+		{why: "the host's namespace before the root's", in: []string{host, own, root}, proxy: pay, at: "443", want: []string{"CB.max_connections 1"}},
 		{why: "another root namespace", mesh: "rootNamespace: pay", in: []string{host, root, client}, at: "443", want: []string{"CB.max_connections 3"}},
 		{why: "a wildcard takes the host in", in: []string{host, pool("w", "*.example.com", 4)}, at: "443", want: []string{"CB.max_connections 4"}},
 		{why: "the exact host before a wildcard, whole", in: []string{host, rule("w", "*.example.com", "trafficPolicy: {outlierDetection: {}}"), own}, at: "443", want: []string{"CB.max_connections 1", "no OD"}},
 		{why: "the longest wildcard", in: []string{host, pool("a", "*.com", 5), pool("b", "*.example.com", 4), pool("c", "*", 6)}, at: "443", want: []string{"CB.max_connections 4"}},
 		{why: "the star alone", in: []string{host, pool("c", "*", 6)}, at: "443", want: []string{"CB.max_connections 6"}},
-		{why: "the client's wildcard before the host's own rule", in: []string{host, own, within("pay", pool("w", "*.example.com", 4))}, proxy: from("pay"), at: "443", want: []string{"CB.max_connections 4"}},
+		{why: "the client's wildcard before the host's own rule", in: []string{host, own, within("pay", pool("w", "*.example.com", 4))}, proxy: pay, at: "443", want: []string{"CB.max_connections 4"}},
 		{why: "a rule below a wildcard host", in: []string{entry("api", "*.example.com", "NONE", "", "443 TLS"), own}, host: "*.example.com", at: "443", want: []string{all}},
-		{why: "not exported", in: []string{host, exported(".", own)}, proxy: from("pay"), at: "443", want: []string{all}},
-		{why: "exported to the client", in: []string{host, exported("pay", own)}, proxy: from("pay"), at: "443", want: []string{"CB.max_connections 1"}},
-		{why: "exported to another", in: []string{host, exported("web", own)}, proxy: from("pay"), at: "443", want: []string{all}},
+		{why: "not exported", in: []string{host, exported(".", own)}, proxy: pay, at: "443", want: []string{all}},
+		{why: "exported to the client", in: []string{host, exported("pay", own)}, proxy: pay, at: "443", want: []string{"CB.max_connections 1"}},
+		{why: "exported to another", in: []string{host, exported("web", own)}, proxy: pay, at: "443", want: []string{all}},
 		{why: "the root's own affair", in: []string{host, exported(".", root)}, at: "443", want: []string{all}},
-		{why: "the mesh exports no rules", mesh: "defaultDestinationRuleExportTo: ['.']", in: []string{host, own}, proxy: from("pay"), at: "443", want: []string{all}},
-		{why: "a host that is not exported", in: []string{entry("api", api, "DNS", "exportTo: ['.']", "443 TLS")}, proxy: from("pay"), at: "443", absent: "unknown"},
+		{why: "the mesh exports no rules", mesh: "defaultDestinationRuleExportTo: ['.']", in: []string{host, own}, proxy: pay, at: "443", want: []string{all}},
+		{why: "a host that is not exported", in: []string{entry("api", api, "DNS", "exportTo: ['.']", "443 TLS")}, proxy: pay, at: "443", absent: "unknown"},
 		{why: "a host that is for nobody", in: []string{entry("api", api, "DNS", "exportTo: ['~']", "443 TLS")}, at: "443", absent: "unknown"},
 
-		{why: "a selected workload gets that rule whole", in: []string{host, own, selects("app: app", 7)}, proxy: labelled("app", "app"), at: "443", want: []string{"CB.max_pending_requests 7", all}},
-		{why: "another workload", in: []string{host, own, selects("app: other", 7)}, proxy: labelled("app", "app"), at: "443", want: []string{"CB.max_connections 1", open}},
+		{why: "a selected workload gets that rule whole", in: []string{host, own, selects("app: app", 7)}, proxy: chosen(), at: "443", want: []string{"CB.max_pending_requests 7", all}},
+		{why: "another workload", in: []string{host, own, selects("app: other", 7)}, proxy: chosen(), at: "443", want: []string{"CB.max_connections 1", open}},
 		{why: "a selector is for its own namespace", in: []string{host, selects("app: app", 7)}, proxy: effective.Proxy{Type: effective.Sidecar, Namespace: "pay", Labels: map[string]string{"app": "app"}}, at: "443", want: []string{open}},
 
 		{why: "of two rules the oldest holds, not both", in: []string{host, born("02", rule("a", api, "trafficPolicy: {outlierDetection: {}}")), born("01", pool("b", api, 2))}, at: "443", want: []string{"CB.max_connections 2", "no OD"}},
@@ -770,7 +771,7 @@ func listenerRows() []compiled {
 		{why: "mirrored requests are not retried", in: []string{dns("80 HTTP"), entry("m", "m.example.com", "DNS", "", "80 HTTP"), httpRoute(", retries: {attempts: 5}, mirror: {host: m.example.com}")}, host: "m.example.com", at: "80", retries: []string{"2 timeout 0s"}},
 		{why: "a route for another port", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "8080", retries: []string{"2 timeout 0s"}},
 		{why: "a route for gateways", in: []string{dns("80 HTTP", "8080 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}, match: [{gateways: [out]}]"), "spec: {", "spec: {gateways: [mesh, out], ", 1)}, at: "80", retries: []string{"2 timeout 0s"}},
-		{why: "a route for other workloads", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{sourceLabels: {app: other}}]")}, proxy: labelled("app", "app"), at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "a route for other workloads", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{sourceLabels: {app: other}}]")}, proxy: chosen(), at: "80", retries: []string{"2 timeout 0s"}},
 		{why: "a route on the port of the request", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "80", retries: []string{"5 timeout 0s"}},
 		{why: "requests that a route sends to a port of bytes", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "443", retries: []string{"5 timeout 0s"}},
 		{why: "the other port is not retried then", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "80", retries: []string{}},

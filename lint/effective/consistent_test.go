@@ -128,14 +128,14 @@ func TestRulesAgreeWithPrediction(t *testing.T) {
 		if d.chance(40) {
 			r.mesh = flow(t, d.mesh())
 		}
-		ix, _ := r.index(t)
+		ix := r.index(t)
 		for _, c := range effective.Clusters(ix, r.client(), api) {
 			for _, f := range effective.Fields() {
 				if !f.Live(c.Port, c.Policy) || !f.Raw(c.Policy).Set() {
 					continue
 				}
-				got, want, comparable := bothViews(f, c)
-				if !comparable {
+				got, want, ok := bothViews(f, c)
+				if !ok {
 					continue
 				}
 				compared[f.Name]++
@@ -152,8 +152,8 @@ func TestRulesAgreeWithPrediction(t *testing.T) {
 	}
 }
 
-// bothViews is a field's value as the rules see it and as it is compiled.
-func bothViews(f *effective.Field, c *effective.Cluster) (rules, prediction string, comparable bool) {
+// bothViews is a field's value as the rules see it and as it is compiled; ok is false if the two cannot be compared.
+func bothViews(f *effective.Field, c *effective.Cluster) (rules, prediction string, ok bool) {
 	leaves := effective.Leaves(c.Settings)
 	rules = f.Value(c.Policy, c.Port)
 	switch f.Name {
@@ -232,7 +232,7 @@ func under(l envoy.Leaves, ancestor string) bool {
 func TestPinnedToHTTP1(t *testing.T) {
 	for _, meshConfig := range []string{"", "defaultConfig: {proxyHeaders: {preserveHttp1HeaderCase: true}}"} {
 		r := compiled{mesh: meshConfig, in: []string{dns("80 HTTP", "8080 GRPC"), policy("connectionPool: {http: {h2UpgradePolicy: UPGRADE, maxConcurrentStreams: 64}}")}}
-		ix, _ := r.index(t)
+		ix := r.index(t)
 		upgrade, streams := field(t, "connectionPool.http.h2UpgradePolicy"), field(t, "connectionPool.http.maxConcurrentStreams")
 		for _, c := range effective.Clusters(ix, r.client(), api) {
 			if want := c.Port.Number == 80 && meshConfig == ""; upgrade.Live(c.Port, c.Policy) != want {

@@ -291,7 +291,7 @@ subsets:
 		},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			ix, _ := c.index(t)
+			ix := c.index(t)
 			cluster := c.compile(t, ix)
 			if cluster == nil {
 				t.Fatal("no cluster")
@@ -340,7 +340,7 @@ func TestRowsOfTheListener(t *testing.T) {
   connectionPool:
     tcp:
       maxConnectionDuration: 44s`)}}
-	ix, _ := r.index(t)
+	ix := r.index(t)
 	got := rowsOf(t, r.in, r.compile(t, ix).TCP)
 	want := []row{
 		{"connectionPool.tcp.idleTimeout", "3600s", "Envoy's default", effective.Implicit},

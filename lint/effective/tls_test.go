@@ -32,7 +32,7 @@ func TestTLSState(t *testing.T) {
 		{compiled{why: "the mesh's own, by itself", in: []string{inside("80 HTTP")}, at: "80"}, state{State: effective.AutoMeshMTLS}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			ix, _ := c.index(t)
+			ix := c.index(t)
 			if diff := cmp.Diff(c.want, c.compile(t, ix).TLS()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -43,7 +43,7 @@ func TestTLSState(t *testing.T) {
 // TestFragment: what fields decide, as istioctl spells it; what is left to Envoy or ignored is not in it.
 func TestFragment(t *testing.T) {
 	r := compiled{in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {maxConnections: 5}}, outlierDetection: {interval: 5s, consecutiveErrors: 3}")}, at: "443"}
-	ix, _ := r.index(t)
+	ix := r.index(t)
 	js, err := json.MarshalIndent(effective.Fragment(r.compile(t, ix).Rows()), "", "  ")
 	if err != nil {
 		t.Fatal(err)

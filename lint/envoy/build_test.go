@@ -27,7 +27,7 @@ func TestBuildIsTheInverseOfFlatten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaves := envoy.Flatten(decode(t, text))
 			built := envoy.Build(leaves)
-			if diff := cmp.Diff(leaves, envoy.Flatten(map[string]any(built))); diff != "" {
+			if diff := cmp.Diff(leaves, envoy.Flatten(built)); diff != "" {
 				t.Errorf("flattened again (-want +got):\n%s", diff)
 			}
 			js, err := json.Marshal(built)

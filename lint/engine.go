@@ -399,29 +399,7 @@ type Input struct {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
-	for _, f := range in.Files {
-		r.Stats.Files[f.Class]++
-		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
-	}
-	for _, f := range slices.Concat(in.Files, in.Around) {
-		r.Stats.Objects += len(f.Objects)
-		if f.Text() != "" {
-			r.Sources[f.Name] = f
-		}
-		for _, n := range f.Unread {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
-		}
-		if f.Template != nil {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
-		}
-	}
-	for _, f := range in.Around {
-		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
-		}
-	}
+	r := e.account(in)
 	focus := map[*object.File]bool{}
 	for _, f := range in.Files {
 		focus[f] = true
@@ -454,6 +432,34 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	r.sort()
 	tellApart(r.Findings)
 	return r, nil
+}
+
+// account makes a report that says what became of every file.
+func (e *Engine) account(in Input) *Report {
+	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	for _, f := range in.Files {
+		r.Stats.Files[f.Class]++
+		r.Stats.Documents += f.Documents
+		e.lintFile(f, r)
+	}
+	for _, f := range slices.Concat(in.Files, in.Around) {
+		r.Stats.Objects += len(f.Objects)
+		if f.Text() != "" {
+			r.Sources[f.Name] = f
+		}
+		for _, n := range f.Unread {
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
+		}
+		if f.Template != nil {
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+		}
+	}
+	for _, f := range in.Around {
+		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
+		}
+	}
+	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.

@@ -42,21 +42,32 @@ func ClusterName(port uint32, subset string, host mesh.Host) string {
 // Clusters lists what Istio compiles for a host and a proxy, port by port, each followed by its subsets. It is empty if the
 // proxy sees no such host.
 func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
+	return clusters(ix, proxy, host, func(uint32) bool { return true }, func(string) bool { return true })
+}
+
+// clusters compiles the ports and subsets that are wanted: a host may have hundreds of the one and thousands of the other.
+func clusters(ix *mesh.Index, proxy Proxy, host mesh.Host, port func(uint32) bool, subset func(string) bool) []*Cluster {
 	t := proxy.resolve(ix, host)
 	if t == nil {
 		return nil
 	}
 	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
 	var out []*Cluster
-	for _, port := range portsOf(ix, proxy, host, t) {
-		c := newCompilation(ix, proxy, rule, port)
-		base := c.cluster(nil)
-		out = append(out, base)
-		if rule == nil || base.Absent != "" && !port.missesEndpoints() {
+	for _, p := range portsOf(ix, proxy, host, t) {
+		if !port(p.Number) {
+			continue
+		}
+		base := newCompilation(ix, proxy, rule, p).cluster(nil)
+		if subset("") {
+			out = append(out, base)
+		}
+		if rule == nil || base.Absent != "" && !p.missesEndpoints() {
 			continue
 		}
 		for _, s := range rule.Subsets {
-			out = append(out, newCompilation(ix, proxy, rule, port).subset(s, base.Type))
+			if subset(s.Name) {
+				out = append(out, newCompilation(ix, proxy, rule, p).subset(s, base.Type))
+			}
 		}
 	}
 	return out
@@ -64,8 +75,8 @@ func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
 
 // ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
 func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
-	for _, c := range Clusters(ix, proxy, host) {
-		if c.Port.Number == port && c.Subset == subset {
+	for _, c := range clusters(ix, proxy, host, func(n uint32) bool { return n == port }, func(name string) bool { return name == subset }) {
+		if c.Subset == subset {
 			return c
 		}
 	}

@@ -23,8 +23,13 @@ type Hop struct {
 	Next []*Hop
 }
 
-// maxHops bounds how far routes are followed; a way of this length goes round in circles.
-const maxHops = 4
+const (
+	// maxHops bounds how far routes are followed; a way of this length goes round in circles.
+	maxHops = 4
+	// maxOpened bounds how many hops one way is followed for in all: a text may hold thousands of routes through each of thousands
+	// of gateways.
+	maxOpened = 1000
+)
 
 // WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
 // has several first hops if the routes have several destinations.
@@ -34,8 +39,9 @@ func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
 }
 
 type way struct {
-	ix   *mesh.Index
-	host mesh.Host // that the client dials
+	ix     *mesh.Index
+	host   mesh.Host // that the client dials
+	opened int       // hops so far
 }
 
 // from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
@@ -116,17 +122,21 @@ func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []str
 				host: mesh.QualifyHost(d.Get("host").Str(), mesh.NamespaceOf(vs), w.ix.Settings().ClusterDomain),
 				port: uint32(d.At("port", "number").Int()), subset: d.Get("subset").Str(),
 			})
+			if last := &out[len(out)-1]; last.port == 0 {
+				last.port = w.onlyPort(last.host, port)
+			}
 		}
 		if matchesAll(rule) {
 			break // nothing is left for the routes after it
 		}
 	}
-	for i := range out {
-		if out[i].port == 0 {
-			out[i].port = w.onlyPort(out[i].host, port)
-		}
-	}
-	return out
+	seen := map[string]bool{} // names of clusters
+	return slices.DeleteFunc(out, func(d destination) bool {
+		name := ClusterName(d.port, d.subset, d.host)
+		twice := seen[name]
+		seen[name] = true
+		return twice
+	})
 }
 
 // admits says whether a route holds for some of what comes to the host's port: at sidecars (no gateways) or at one of some
@@ -190,6 +200,9 @@ func (w *way) onlyPort(host mesh.Host, dialled uint32) uint32 {
 
 // hop compiles the cluster of a destination, and follows it if a gateway waits there.
 func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
+	if w.opened++; w.opened > maxOpened {
+		return nil
+	}
 	ix, assumed := w.ix, ""
 	if len(ix.Targets(d.host)) == 0 {
 		s, ok := assumeService(ix, d)

@@ -56,7 +56,9 @@ func (s Source) at(path ...any) Origin {
 	return Origin{Kind: FromObject, Object: s.Object, Path: s.Path.Child(path...)}
 }
 
-func meshOrigin(path ...any) Origin { return Origin{Kind: FromMesh, Path: object.Path{}.Child(path...)} }
+func meshOrigin(path ...any) Origin {
+	return Origin{Kind: FromMesh, Path: object.Path{}.Child(path...)}
+}
 
 var (
 	byIstio = Origin{Kind: FromIstio}

@@ -2,15 +2,21 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/linttest/meshcorpus"
+	"github.com/meshvet/meshvet/lint/mesh"
 )
 
 // The benchmarks run the program as a person does and read what the kernel says it cost. `make bench` puts the figures side by
@@ -66,6 +72,82 @@ func BenchmarkCorpus(b *testing.B) {
 		b.Run(fmt.Sprintf("parsefloor/%d", n), func(b *testing.B) { measure(b, documents, floor, dir) })
 		b.Run(fmt.Sprintf("lint/%d", n), func(b *testing.B) {
 			measure(b, documents, bin, "lint", "--config", os.DevNull, "--complete", "--format", "compact", dir)
+		})
+	}
+}
+
+// BenchmarkEffective compares the answer about one host with what lint takes to read the same manifests, without a rule.
+func BenchmarkEffective(b *testing.B) {
+	bin := program(b, "./cmd/meshvet")
+	dir := b.TempDir()
+	documents, _, err := meshcorpus.Write(dir, meshcorpus.Spec{Documents: 10_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ask := func(args ...string) []string {
+		return append([]string{"effective", "--config", os.DevNull, "-f", dir}, args...)
+	}
+	b.Run("lint-load", func(b *testing.B) {
+		measure(b, documents, bin, "lint", "--config", os.DevNull, "--disable", "across-objects,input,service-entry,tls,traffic-policy", "--format", "compact", dir)
+	})
+	b.Run("one-host", func(b *testing.B) { measure(b, documents, bin, ask("api-00002.vendor-02.example.com")...) })
+	b.Run("one-host-json", func(b *testing.B) {
+		measure(b, documents, bin, ask("api-00002.vendor-02.example.com", "--format", "json")...)
+	})
+	b.Run("every-host", func(b *testing.B) { measure(b, documents, bin, ask("--all")...) })
+}
+
+// BenchmarkEffectiveQuery is one answer once the manifests are read: about the hosts of a large mesh one after another, and about
+// one host behind an egress gateway in a mesh with routes for 5,000 others.
+func BenchmarkEffectiveQuery(b *testing.B) {
+	large := b.TempDir()
+	if _, _, err := meshcorpus.Write(large, meshcorpus.Spec{Documents: 10_000}); err != nil {
+		b.Fatal(err)
+	}
+	routed := b.TempDir()
+	story, err := txtar.ParseFile(filepath.Join("testdata", "script", "effective.txtar"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var text strings.Builder
+	for _, f := range story.Files {
+		if f.Name == "egress.yaml" {
+			text.Write(f.Data)
+		}
+	}
+	for i := range 5_000 {
+		fmt.Fprintf(&text, "---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: v%d, namespace: shop}\nspec: {hosts: [h%d.example.org], http: [{route: [{destination: {host: h%d.example.org}}]}]}\n", i, i, i)
+	}
+	if err := os.WriteFile(filepath.Join(routed, "mesh.yaml"), []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, dir string
+		hosts     []mesh.Host // nil = all
+	}{{"10000-documents", large, nil}, {"egress-gateway", routed, []mesh.Host{"api.example.com"}}} {
+		b.Run(c.name, func(b *testing.B) {
+			a := &app{process: process{stderr: io.Discard, getwd: func() (string, error) { return c.dir, nil }}}
+			r, err := a.newRun(&lintFlags{config: os.DevNull, dataplane: newChoice("")}, []string{c.dir})
+			if err != nil {
+				b.Fatal(err)
+			}
+			meshes, _, err := r.meshes(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			p := &predictor{meshes: meshes, proxy: effective.Proxy{Type: effective.Sidecar}, note: func(string, ...any) {}}
+			hosts := c.hosts
+			if hosts == nil {
+				hosts = p.hostsOf(meshes[0].Index)
+			}
+			n := 0
+			for b.Loop() {
+				answers, err := p.ask(query{host: string(hosts[n%len(hosts)])})
+				if err != nil || len(answers) == 0 {
+					b.Fatal(err)
+				}
+				n += 101
+			}
 		})
 	}
 }

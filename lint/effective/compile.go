@@ -270,14 +270,13 @@ func (c *compilation) fromTarget(path ...any) Origin {
 
 // discovery writes how Envoy finds the addresses.
 func (c *compilation) discovery() {
-	from := c.fromTarget("spec", "resolution")
+	field, from := "ServiceEntry.resolution", c.fromTarget("spec", "resolution")
 	if c.port.Target.IsService() {
-		from = c.fromTarget("spec")
+		field, from = "Service.spec", c.fromTarget("spec")
 	}
 	if c.typ == OriginalDst && c.port.Cluster != OriginalDst {
 		from = c.whoPassesThrough()
 	}
-	const field = "ServiceEntry.resolution"
 	switch c.typ {
 	case DynamicDNS:
 		c.out.set("cluster_type.name", "envoy.clusters.dynamic_forward_proxy", field, from)

@@ -34,14 +34,15 @@ const (
 // WayTo follows the routes for a port of a host from a proxy on: through egress gateways, to where the last one connects to. It
 // has several first hops if the routes have several destinations.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
-	w := way{ix: ix, host: host}
+	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
 	return w.from(proxy, port, "", nil, 0)
 }
 
 type way struct {
-	ix     *mesh.Index
-	host   mesh.Host // that the client dials
-	opened int       // hops so far
+	ix       *mesh.Index
+	host     mesh.Host        // that the client dials
+	services []*object.Object // VirtualServices for it
+	opened   int              // hops so far
 }
 
 // from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
@@ -57,6 +58,9 @@ func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, dep
 		return out
 	}
 	if c := ClusterFor(w.ix, proxy, w.host, port, ""); c != nil {
+		if proxy.Type == Sidecar {
+			c.Port.Routed = false // an http route may lead to the port, but not this one
+		}
 		out = append(out, &Hop{Proxy: proxy, Cluster: c})
 	}
 	return out
@@ -75,7 +79,7 @@ type destination struct {
 // destinations lists those of the routes that hold for the host on a port. The first VirtualService that has any decides, as the
 // most specific one does in Envoy.
 func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []string) []destination {
-	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+	for _, vs := range w.services {
 		if !w.ix.SeesVirtualService(vs, proxy.Namespace) {
 			continue
 		}
@@ -207,20 +211,42 @@ func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
 	if len(ix.Targets(d.host)) == 0 {
 		s, ok := assumeService(ix, d)
 		if !ok {
-			return nil
+			return &Hop{Proxy: proxy, Cluster: missing(proxy, d, "no ServiceEntry or Service in view has the host"), Route: d.vs, Path: d.path}
 		}
 		ix = ix.With(s)
 		assumed = fmt.Sprintf("Service %s is not among the manifests; its port %d is taken to be named %s", s.Key.Name, d.port, s.Spec().At("ports", 0, "name").Str())
 	}
 	c := ClusterFor(ix, proxy, d.host, d.port, d.subset)
 	if c == nil {
-		return nil
+		c = missing(proxy, d, w.whyMissing(ix, proxy, d))
+	}
+	if c.Port.Family == mesh.L4 {
+		c.Port.Routed = d.kind == "http" // whatever other routes lead there
 	}
 	h := &Hop{Proxy: proxy, Cluster: c, Route: d.vs, Path: d.path, Assumed: assumed}
-	if depth+1 < maxHops && d.host != w.host {
+	if depth+1 < maxHops && d.host != w.host && c.Port.Target != nil {
 		h.Next = w.beyond(c, d, depth+1)
 	}
 	return h
+}
+
+// missing is a cluster that a route leads to and that does not exist: what is sent there fails.
+func missing(proxy Proxy, d destination, why string) *Cluster {
+	return &Cluster{
+		Proxy: proxy, Port: Port{Port: mesh.Port{Number: d.port}, Host: d.host}, Subset: d.subset,
+		Policy: &Policy{Blocks: map[string]Source{}}, Absent: why + "; requests that the route sends there fail",
+	}
+}
+
+func (w *way) whyMissing(ix *mesh.Index, proxy Proxy, d destination) string {
+	numbers := PortNumbers(ix, proxy, d.host)
+	switch {
+	case len(numbers) == 0:
+		return "the proxy does not see the host"
+	case !slices.Contains(numbers, d.port):
+		return fmt.Sprintf("the host has no port %d", d.port)
+	}
+	return fmt.Sprintf("no DestinationRule in force for this proxy has a subset %s", d.subset)
 }
 
 // beyond lists what the gateway at the end of a hop opens: a VirtualService for the client's host is bound to a Gateway, and the
@@ -230,7 +256,7 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 	serviceLabels := c.Port.Target.Object.Spec().Get("selector")
 	labels := map[string]string{}
 	var names []string
-	for _, vs := range w.ix.VirtualServicesFor(w.host) {
+	for _, vs := range w.services {
 		for _, name := range boundGateways(vs) {
 			name = gatewayName(name, mesh.NamespaceOf(vs))
 			if slices.Contains(names, name) {
@@ -265,7 +291,7 @@ func (w *way) beyond(c *Cluster, d destination, depth int) []*Hop {
 // kindAt is the kind of route that a gateway has for what comes in. It may end TLS and read requests, whatever led to it.
 func (w *way) kindAt(gateways []string, d destination) string {
 	for _, kind := range []string{"http", "tls", "tcp"} {
-		for _, vs := range w.ix.VirtualServicesFor(w.host) {
+		for _, vs := range w.services {
 			if len(w.routes(vs, kind, d.port, gateways)) > 0 {
 				return kind
 			}

@@ -42,8 +42,9 @@ type upstreamProtocol struct {
 func (c *compilation) upstream() {
 	p := &c.protocol
 	declared := Origin{Kind: FromObject, Object: c.port.Target.Object, Path: c.port.Path.Child("protocol")}
+	protocol := string(c.port.Target.Object.Kind) + ".ports.protocol"
 	if c.port.IsHTTP2() {
-		p.explicit, p.from, p.field = "http2", declared, "ServiceEntry.ports.protocol"
+		p.explicit, p.from, p.field = "http2", declared, protocol
 		return
 	}
 	const keepsCase = "preserveHttp1HeaderCase"
@@ -53,7 +54,7 @@ func (c *compilation) upstream() {
 		}
 	}
 	if c.port.Family == mesh.Sniffed && c.proxy.Type == Sidecar {
-		p.explicit, p.downstream, p.from, p.field = "", true, declared, "ServiceEntry.ports.protocol"
+		p.explicit, p.downstream, p.from, p.field = "", true, declared, protocol
 	}
 }
 

@@ -17,7 +17,8 @@ func (c *Cluster) Rows() []Setting {
 		if s.Field == "" {
 			continue
 		}
-		if f := fieldFor(s.Field); f != nil && !f.Live(c.Port, c.Policy) {
+		automatic := strings.HasPrefix(s.Envoy, "transport_socket") && !c.Policy.Block("tls").Set() // no field's doing
+		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.Port, c.Policy) {
 			s.Status = Inert
 		}
 		out = append(out, s)
@@ -47,6 +48,9 @@ func (c *Cluster) implicit(said map[string]bool) []Setting {
 	var out []Setting
 	for _, f := range fields {
 		if said[f.Name] || f.Raw(c.Policy).Set() || !f.Live(c.Port, c.Policy) || f.Name == "tls" {
+			continue
+		}
+		if f.Name == tcpIdle { // a matter of the listener, or of the field for requests
 			continue
 		}
 		if slices.ContainsFunc(f.Slot, func(other string) bool { return said[other] }) {

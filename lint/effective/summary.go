@@ -47,9 +47,9 @@ type RuleReason string
 
 // The reasons, in the order in which Istio asks. Source: Istio's pilot/pkg/model, PushContext.destinationRule.
 const (
-	OfClient RuleReason = "the client's namespace"
-	OfHost   RuleReason = "the host's namespace"
-	OfRoot   RuleReason = "the root namespace"
+	OfClient RuleReason = "client" // it is in the namespace of the client
+	OfHost   RuleReason = "host"   // in that of the ServiceEntry or Service
+	OfRoot   RuleReason = "root"   // in the root namespace
 )
 
 // RuleReason says in which of the namespaces that Istio asks it found the rule in force, "" if there is none.

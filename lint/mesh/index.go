@@ -33,6 +33,7 @@ type Index struct {
 
 	virtualOnce sync.Once
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
+	virtualWild []Host                    // the wildcards among these, the most specific first
 
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,23 +26,30 @@ func (x *Index) VirtualServicesFor(h Host) []*object.Object {
 				return 1
 			})
 		}
+		for name := range x.virtual {
+			if name.IsWildcard() {
+				x.virtualWild = append(x.virtualWild, name)
+			}
+		}
+		slices.SortFunc(x.virtualWild, func(a, b Host) int {
+			if n := len(b) - len(a); n != 0 {
+				return n
+			}
+			return strings.Compare(string(a), string(b))
+		})
 	})
 	out := slices.Clone(x.virtual[h])
-	var wild []Host
-	for name := range maps.Keys(x.virtual) {
-		if name != h && name.IsWildcard() && name.Covers(h) {
-			wild = append(wild, name)
-		}
+	seen := map[*object.Object]bool{}
+	for _, vs := range out {
+		seen[vs] = true
 	}
-	slices.SortFunc(wild, func(a, b Host) int {
-		if n := len(b) - len(a); n != 0 {
-			return n
+	for _, name := range x.virtualWild {
+		if name == h || !name.Covers(h) {
+			continue
 		}
-		return strings.Compare(string(a), string(b))
-	})
-	for _, name := range wild {
 		for _, vs := range x.virtual[name] {
-			if !slices.Contains(out, vs) {
+			if !seen[vs] {
+				seen[vs] = true
 				out = append(out, vs)
 			}
 		}

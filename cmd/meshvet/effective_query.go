@@ -1,0 +1,595 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+const (
+	// maxNameBytes is the longest host name that DNS knows.
+	maxNameBytes = 253
+	// maxWays bounds how many ways are told for one port.
+	maxWays = 100
+	// maxClients bounds for how many namespaces that only an exportTo names a host is answered.
+	maxClients = 50
+	// maxMisses bounds how many reasons are told why some clients get no answer while others do.
+	maxMisses = 3
+)
+
+// query is what a person asks for: a host, and a port of it (0 = every port).
+type query struct {
+	host string
+	port uint32
+}
+
+// parseQuery reads HOST, HOST:PORT or an address, IPv6 with a port in brackets.
+func parseQuery(arg string) (query, error) {
+	quoted := fmt.Sprintf("%q", object.Abridge(arg))
+	host, port, hasPort := arg, "", false
+	switch {
+	case strings.HasPrefix(arg, "["):
+		inner, rest, closed := strings.Cut(arg[1:], "]")
+		if _, err := netip.ParseAddr(inner); !closed || err != nil || rest != "" && !strings.HasPrefix(rest, ":") {
+			return query{}, fmt.Errorf("%s is no host: brackets hold an IPv6 address, as in [::1]:443", quoted)
+		}
+		host, port, hasPort = inner, strings.TrimPrefix(rest, ":"), rest != ""
+	case strings.Count(arg, ":") == 1:
+		host, port, hasPort = strings.Cut(arg, ":")
+	case strings.Contains(arg, ":"):
+		if _, err := netip.ParseAddr(arg); err != nil {
+			return query{}, fmt.Errorf("%s is no host: more than one colon; write HOST:PORT, an IPv6 address with a port as [::1]:443", quoted)
+		}
+	}
+	switch {
+	case host == "":
+		return query{}, fmt.Errorf("%s names no host; write HOST or HOST:PORT", quoted)
+	case len(host) > maxNameBytes:
+		return query{}, fmt.Errorf("%s is longer than %d bytes, which no host name is", quoted, maxNameBytes)
+	}
+	q := query{host: host}
+	if hasPort {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return query{}, fmt.Errorf("%s: port %q is not a number from 1 to 65535", quoted, object.Abridge(port))
+		}
+		q.port = uint32(n)
+	}
+	return q, nil
+}
+
+// predictor answers queries about the meshes of a run.
+type predictor struct {
+	meshes []lint.Mesh
+	proxy  effective.Proxy // of the client; its namespace is filled in
+	from   []string        // namespaces of clients; nil = each that may get something of its own
+	subset string
+	note   func(format string, args ...any)
+
+	hosts []string // of all meshes, once they are needed
+}
+
+// answer is what clients of some namespaces get for one host of one mesh.
+type answer struct {
+	host   mesh.Host
+	scope  string // "" if there is one mesh only
+	index  *mesh.Index
+	notes  []string
+	client effective.ProxyType
+	// clients are namespaces; others says that the answer holds for all that are not named in any answer for the host; all that no
+	// other answer is for the host.
+	clients []string
+	others  bool
+	all     bool
+	ways    []way
+
+	reasons map[*effective.Cluster][]effective.RuleReason // of clients that get the same
+}
+
+// way is a chain of connections, for one port that the client dials.
+type way struct {
+	port uint32
+	hops []*effective.Hop
+}
+
+// each answers queries in their order.
+func (p *predictor) each(queries []query) iter.Seq2[[]*answer, error] {
+	return func(yield func([]*answer, error) bool) {
+		for _, q := range queries {
+			if !yield(p.ask(q)) {
+				return
+			}
+		}
+	}
+}
+
+// everyHost answers for every host that a policy can be for, mesh by mesh in the order of names.
+func (p *predictor) everyHost() iter.Seq2[[]*answer, error] {
+	return func(yield func([]*answer, error) bool) {
+		found := false
+		for i := range p.meshes {
+			m := &p.meshes[i]
+			if m.Shared && len(p.meshes) > 1 {
+				continue // the meshes that share these files answer
+			}
+			for _, h := range p.hostsOf(m.Index) {
+				found = true
+				answers, _ := p.answers(m, h, 0, p.from, nil)
+				if !yield(answers, nil) {
+					return
+				}
+			}
+		}
+		if !found {
+			yield(nil, errors.New("no ServiceEntry is among the manifests, and no Service that a DestinationRule is for; -f names files and folders"))
+		}
+	}
+}
+
+// hostsOf lists the hosts of ServiceEntries, and those of Services that a DestinationRule is for.
+func (p *predictor) hostsOf(ix *mesh.Index) []mesh.Host {
+	var out []mesh.Host
+	for o := range ix.All(object.ServiceEntry) {
+		t := ix.Target(o)
+		if most, wide := effective.TooWide(ix, o); wide {
+			p.note("%s is left out, since it is for more than %d pairs of host and port; ask for one of its hosts", o, most)
+			continue
+		}
+		out = append(out, t.Hosts...)
+	}
+	for o := range ix.All(object.Service) {
+		for _, h := range ix.Target(o).Hosts {
+			if len(ix.RulesReaching(h)) > 0 {
+				out = append(out, h)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// candidate is a host that a query may mean, for the clients of some namespaces (nil = all that count).
+type candidate struct {
+	host    mesh.Host
+	clients []string
+	note    string
+}
+
+// ask answers a query in every mesh that knows the host.
+func (p *predictor) ask(q query) ([]*answer, error) {
+	var out []*answer
+	var misses []error
+	for _, shared := range []bool{false, true} { // what meshes have in common counts where none of them answers
+		for i := range p.meshes {
+			m := &p.meshes[i]
+			if m.Shared != shared || shared && len(out) > 0 {
+				continue
+			}
+			candidates, err := p.meant(m.Index, q)
+			misses = append(misses, err)
+			for _, c := range candidates {
+				var notes []string
+				if c.note != "" {
+					notes = append(notes, c.note)
+				}
+				answers, err := p.answers(m, c.host, q.port, c.clients, notes)
+				misses = append(misses, err)
+				out = append(out, answers...)
+			}
+		}
+	}
+	missed := errors.Join(misses...)
+	switch {
+	case len(out) > 0 && missed != nil:
+		lines := strings.Split(missed.Error(), "\n")
+		for _, line := range lines[:min(len(lines), maxMisses)] {
+			p.note("%s", line)
+		}
+		if n := len(lines) - maxMisses; n > 0 {
+			p.note("the same, or the like, goes for %d more meshes or namespaces", n)
+		}
+	case len(out) > 0:
+	case missed != nil:
+		return nil, firstOfEach(missed)
+	default:
+		return nil, p.unknown(q)
+	}
+	return out, nil
+}
+
+// firstOfEach leaves out repetitions among joined errors.
+func firstOfEach(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	seen := map[string]bool{}
+	return errors.New(strings.Join(slices.DeleteFunc(lines, func(l string) bool {
+		twice := seen[l]
+		seen[l] = true
+		return twice
+	}), "\n"))
+}
+
+// meant lists the hosts of a mesh that a query can mean: the name as it is, a Service by a shorter name, or the wildcard that covers it.
+func (p *predictor) meant(ix *mesh.Index, q query) ([]candidate, error) {
+	known := func(h mesh.Host) bool { return len(ix.Targets(h)) > 0 }
+	host, domain := mesh.Host(q.host), ix.Settings().ClusterDomain
+	if known(host) {
+		return []candidate{{host: host, clients: p.from}}, nil
+	}
+	short := func(h mesh.Host) string { return fmt.Sprintf("%s is taken for %s", q.host, h) }
+	switch parts := strings.Split(q.host, "."); {
+	case host.IsAddress() || host.IsWildcard():
+	case len(parts) == 1 && len(p.from) > 0:
+		var out []candidate
+		for _, ns := range p.from {
+			if h := mesh.QualifyHost(q.host, ns, domain); known(h) {
+				out = append(out, candidate{h, []string{ns}, short(h)})
+			}
+		}
+		if len(out) > 0 {
+			return out, nil
+		}
+	case len(parts) == 1:
+		var found []mesh.Host
+		for _, ns := range ix.Namespaces() {
+			if h := mesh.QualifyHost(q.host, ns, domain); known(h) {
+				found = append(found, h)
+			}
+		}
+		switch len(found) {
+		case 0:
+		case 1:
+			return []candidate{{host: found[0], note: short(found[0])}}, nil
+		default:
+			return nil, fmt.Errorf("%s is a Service in several namespaces; say --from NAMESPACE, or one of %s", q.host, names(found))
+		}
+	case len(parts) == 2 || len(parts) == 3 && parts[2] == "svc":
+		h := mesh.Host(parts[0] + "." + parts[1] + ".svc." + domain)
+		if known(h) {
+			return []candidate{{h, p.from, short(h)}}, nil
+		}
+	}
+	for _, hit := range ix.TargetsCovering(host) {
+		return []candidate{{host: host, clients: p.clientsOf(ix, hit.Host)}}, nil // answers finds which wildcard each client sees
+	}
+	return nil, nil
+}
+
+func names(hosts []mesh.Host) string {
+	var out []string
+	for i, h := range hosts {
+		if i == 5 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, string(h))
+	}
+	return strings.Join(out, ", ")
+}
+
+// unknown words that no mesh knows a host.
+func (p *predictor) unknown(q query) error {
+	if p.hosts == nil {
+		p.hosts = []string{}
+		for i := range p.meshes {
+			ix := p.meshes[i].Index
+			for _, kind := range []object.Kind{object.ServiceEntry, object.Service} {
+				for o := range ix.All(kind) {
+					for _, h := range ix.Target(o).Hosts {
+						p.hosts = append(p.hosts, string(h))
+					}
+				}
+			}
+		}
+		slices.Sort(p.hosts)
+		p.hosts = slices.Compact(p.hosts)
+	}
+	near := nearest(q.host, p.hosts, 3)
+	switch {
+	case len(p.hosts) == 0:
+		return fmt.Errorf("unknown host %q: no ServiceEntry and no Service is among the manifests; -f names files and folders", q.host)
+	case len(near) == 0:
+		return fmt.Errorf("unknown host %q: no ServiceEntry and no Service has it, and none of the %d known hosts is like it", q.host, len(p.hosts))
+	}
+	return fmt.Errorf("unknown host %q: no ServiceEntry and no Service has it; did you mean %s?", q.host, strings.Join(near, " or "))
+}
+
+// nearest returns up to n names that a word may mean: those that begin with it as a label, then the nearest by spelling.
+func nearest(word string, names []string, n int) []string {
+	var out, rest []string
+	most := len(word)/3 + 2
+	for _, name := range names {
+		switch {
+		case strings.HasPrefix(name, word+".") && len(out) < n:
+			out = append(out, name)
+		case len(name) > len(word)-most && len(name) < len(word)+most && len(name) <= maxNameBytes:
+			rest = append(rest, name)
+		}
+	}
+	for len(out) < n {
+		near := lint.Nearest(word, rest)
+		if near == "" {
+			break
+		}
+		out = append(out, near)
+		rest = slices.DeleteFunc(rest, func(s string) bool { return s == near })
+	}
+	return out
+}
+
+// clientsOf lists the namespaces for which a host is answered: those of --from, else those whose clients may get something of their
+// own. anyOther stands for those of which nothing is known.
+func (p *predictor) clientsOf(ix *mesh.Index, host mesh.Host) []string {
+	if len(p.from) > 0 {
+		return p.from
+	}
+	if p.proxy.Type == effective.Gateway {
+		if own := ix.Settings().GatewayNamespaces; len(own) > 0 {
+			return own
+		}
+		return []string{ix.Settings().RootNamespace}
+	}
+	var out, named []string
+	add := func(list *[]string, names ...string) {
+		for _, ns := range names {
+			if !slices.Contains([]string{"*", ".", "~"}, ns) && !slices.Contains(*list, ns) {
+				*list = append(*list, ns)
+			}
+		}
+	}
+	anywhere := false
+	for _, t := range ix.Targets(host) {
+		add(&out, ix.ClientNamespaces(t)...)
+		anywhere = anywhere || ix.Sees(t, anyOther)
+		if len(named) < maxClients {
+			add(&named, t.ExportTo...)
+		}
+	}
+	for _, vs := range ix.VirtualServicesFor(host) {
+		add(&out, mesh.NamespaceOf(vs))
+		for _, ns := range vs.Spec().Get("exportTo").Strings() {
+			if ix.HasNamespace(ns) {
+				add(&out, ns)
+			}
+		}
+	}
+	if anywhere {
+		add(&out, anyOther)
+	}
+	sees := func(ns string) bool {
+		proxy := p.proxy
+		proxy.Namespace = ns
+		return proxy.Target(ix, host) != nil
+	}
+	if !slices.ContainsFunc(out, sees) {
+		add(&out, named...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// anyOther is the namespace of clients of which nothing is known: no object has it, so that only what is said of all namespaces holds.
+const anyOther = ""
+
+// answers tells what the clients of some namespaces (nil = all that count) get for a host, those together that get the same. The
+// error says why some get nothing.
+func (p *predictor) answers(m *lint.Mesh, host mesh.Host, port uint32, clients, notes []string) ([]*answer, error) {
+	ix := m.Index
+	if clients == nil {
+		clients = p.clientsOf(ix, host)
+	}
+	var out []*answer
+	var missed []error
+	var hidden []string
+	byContent := map[string]*answer{}
+	for _, ns := range clients {
+		proxy := p.proxy
+		proxy.Namespace = ns
+		seen, note := host, ""
+		if proxy.Target(ix, host) == nil {
+			for _, hit := range ix.TargetsCovering(host) {
+				if t := proxy.Target(ix, hit.Host); t != nil {
+					seen, note = hit.Host, fmt.Sprintf("%s is covered by the host %s of %s, for which this is", host, hit.Host, t.Object)
+					break
+				}
+			}
+			if note == "" {
+				hidden = append(hidden, ns)
+				continue
+			}
+		}
+		a := &answer{
+			host: seen, scope: ix.Settings().Scope, index: ix, client: proxy.Type, notes: slices.Clone(notes),
+			reasons: map[*effective.Cluster][]effective.RuleReason{},
+		}
+		if note != "" {
+			a.notes = append(a.notes, note)
+		}
+		if err := p.fill(a, proxy, port); err != nil {
+			missed = append(missed, err)
+			continue
+		}
+		key := a.content()
+		if same := byContent[key]; same != nil {
+			same.join(a)
+			a = same
+		} else {
+			byContent[key] = a
+			out = append(out, a)
+		}
+		if ns == anyOther {
+			a.others = true
+		} else {
+			a.clients = append(a.clients, ns)
+		}
+	}
+	if len(out) == 1 && len(hidden) == 0 && len(missed) == 0 {
+		out[0].all = true
+	}
+	slices.SortStableFunc(out, func(a, b *answer) int { // those for all others come last
+		return cmp.Compare(boolInt(a.others), boolInt(b.others))
+	})
+	if len(hidden) > 0 && (len(p.from) > 0 || p.proxy.Type == effective.Gateway || len(out) == 0) {
+		missed = append(missed, hiddenError(ix, host, hidden))
+	}
+	return out, errors.Join(missed...)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// hiddenError says what hides a host from clients of some namespaces.
+func hiddenError(ix *mesh.Index, host mesh.Host, from []string) error {
+	targets := ix.Targets(host)
+	for _, hit := range ix.TargetsCovering(host) {
+		targets = append(targets, hit.Target)
+	}
+	var why []string
+	for i, t := range targets {
+		if i == 3 {
+			why = append(why, "…")
+			break
+		}
+		exported := t.ExportTo
+		at := t.Object.Locate(object.Path{"spec", "exportTo"})
+		place := fmt.Sprintf("%s:%d", at.File, at.Range.Start.Line)
+		if t.IsService() {
+			at = t.Object.Locate(object.Path{"metadata", "annotations"})
+			place = fmt.Sprintf("%s:%d", at.File, at.Range.Start.Line)
+		}
+		if len(exported) == 0 {
+			exported, place = ix.Settings().DefaultServiceExportTo, "meshConfig.defaultServiceExportTo"
+		}
+		why = append(why, fmt.Sprintf("%s is exported to %s only (%s)", t.Object, strings.Join(exported, ", "), place))
+	}
+	for i, ns := range from {
+		if ns == anyOther {
+			from[i] = "any other"
+		}
+	}
+	return fmt.Errorf("%s is hidden from namespace %s: %s", host, object.Abridge(strings.Join(from, ", ")), object.Abridge(strings.Join(why, "; ")))
+}
+
+// fill works out the ways of a client to the ports of a host.
+func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
+	ix := a.index
+	ports := effective.PortNumbers(ix, proxy, a.host)
+	if port != 0 {
+		if !slices.Contains(ports, port) {
+			return fmt.Errorf("%s has no port %d; it has %s", a.host, port, lint.PortNumbers(ports))
+		}
+		ports = []uint32{port}
+	}
+	subsets := effective.SubsetNames(ix, proxy, a.host)
+	if p.subset != "" && !slices.Contains(subsets, p.subset) {
+		if len(subsets) == 0 {
+			return fmt.Errorf("%s has no subset %q: no DestinationRule in force gives it any%s", a.host, object.Abridge(p.subset), forClients(proxy.Namespace))
+		}
+		return fmt.Errorf("%s has no subset %q%s; it has %s", a.host, object.Abridge(p.subset), forClients(proxy.Namespace), object.Abridge(strings.Join(subsets, ", ")))
+	}
+	routed := map[string]bool{}
+	for _, n := range ports {
+		var first []*effective.Hop
+		if p.subset != "" {
+			c := effective.ClusterFor(ix, proxy, a.host, n, p.subset)
+			if c == nil { // the cluster without subset says why there is none
+				c = effective.ClusterFor(ix, proxy, a.host, n, "")
+			}
+			first = []*effective.Hop{{Proxy: proxy, Cluster: c}}
+		} else {
+			first = effective.WayTo(ix, proxy, a.host, n)
+		}
+		ways := chains(first, nil, maxWays+1)
+		if len(ways) > maxWays {
+			a.notes = append(a.notes, fmt.Sprintf("more than %d ways lead to port %d; these are the first", maxWays, n))
+			ways = ways[:maxWays]
+		}
+		for _, hops := range ways {
+			for _, h := range hops {
+				if h.Cluster.Port.Host == a.host {
+					routed[h.Cluster.Subset] = true
+				}
+				if reason := h.Cluster.RuleReason(ix); reason != "" && len(a.reasons[h.Cluster]) == 0 {
+					a.reasons[h.Cluster] = append(a.reasons[h.Cluster], reason)
+				}
+			}
+			a.ways = append(a.ways, way{n, hops})
+		}
+	}
+	if p.subset == "" {
+		if rest := slices.DeleteFunc(subsets, func(s string) bool { return routed[s] }); len(rest) > 0 {
+			a.notes = append(a.notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" (--subset shows one)")
+		}
+	}
+	for _, r := range ix.RulesReaching(a.host) {
+		if r.Selector == nil || r.Namespace() != proxy.Namespace || a.has(r.Object) {
+			continue
+		}
+		var want labels
+		want.pairs = r.Selector
+		a.notes = append(a.notes, fmt.Sprintf("%s is for workloads with %s only (--labels)", r.Object, object.Abridge(want.String())))
+	}
+	return nil
+}
+
+func forClients(ns string) string {
+	if ns == anyOther {
+		return ""
+	}
+	return " for clients in " + object.Abridge(ns)
+}
+
+// has says whether a rule is in force somewhere on the ways.
+func (a *answer) has(o *object.Object) bool {
+	for _, w := range a.ways {
+		for _, h := range w.hops {
+			if h.Cluster.Rule != nil && h.Cluster.Rule.Has(o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// chains lists the ways through a tree of hops, at most n.
+func chains(hops []*effective.Hop, before []*effective.Hop, n int) [][]*effective.Hop {
+	var out [][]*effective.Hop
+	for _, h := range hops {
+		if len(out) >= n {
+			break
+		}
+		chain := append(slices.Clone(before), h)
+		if len(h.Next) == 0 {
+			out = append(out, chain)
+			continue
+		}
+		out = append(out, chains(h.Next, chain, n-len(out))...)
+	}
+	return out
+}
+
+// join takes in an answer that says the same for other clients.
+func (a *answer) join(b *answer) {
+	for i := range a.ways {
+		for j, h := range a.ways[i].hops {
+			for _, r := range b.reasons[b.ways[i].hops[j].Cluster] {
+				if have := a.reasons[h.Cluster]; !slices.Contains(have, r) {
+					a.reasons[h.Cluster] = append(have, r)
+				}
+			}
+		}
+	}
+}

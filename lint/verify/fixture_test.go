@@ -148,7 +148,8 @@ func (w world) index(t testing.TB, edit func(string) string) *mesh.Index {
 }
 
 // compare runs a comparison over resources.
-func compare(ix *mesh.Index, proxy effective.Proxy, c compiled) *verify.Report {
+func compare(t testing.TB, ix *mesh.Index, proxy effective.Proxy, c compiled) *verify.Report {
+	t.Helper()
 	v := verify.New(ix, proxy)
 	for _, of := range []struct {
 		kind dump.Kind
@@ -159,5 +160,9 @@ func compare(ix *mesh.Index, proxy effective.Proxy, c compiled) *verify.Report {
 			_ = v.Visit(dump.Resource{Kind: of.kind, State: dump.Active, Name: name, Body: body})
 		}
 	}
-	return v.Report()
+	r, err := v.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

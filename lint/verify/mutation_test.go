@@ -19,7 +19,7 @@ func TestCompiledAgrees(t *testing.T) {
 			if *oracle != "" {
 				w.compile(t)
 			}
-			r := compare(w.index(t, nil), w.proxy, w.load(t))
+			r := compare(t, w.index(t, nil), w.proxy, w.load(t))
 			if r.Failed() || len(r.Missing)+len(r.Unexpected)+len(r.WithoutManifest)+r.Counts.Unpredicted > 0 {
 				t.Errorf("%+v", r)
 			}
@@ -112,7 +112,7 @@ func TestMutantsOfClusters(t *testing.T) {
 				}
 				check := func(what, path string, c map[string]any) {
 					mutants++
-					r := compare(ix, w.proxy, compiled{Clusters: []map[string]any{c}})
+					r := compare(t, ix, w.proxy, compiled{Clusters: []map[string]any{c}})
 					// Removing an item of a list moves the others, and emptying a message leaves the message.
 					about := func(d verify.ClusterDifference) bool {
 						parent := d.Path[:max(0, strings.LastIndexAny(d.Path, ".["))]
@@ -238,8 +238,10 @@ func TestMutantsOfListeners(t *testing.T) {
 						continue
 					}
 					mutants++
-					r := compare(ix, w.proxy, compiled{Listeners: c.Listeners})
-					if !slices.ContainsFunc(r.Differences, func(d verify.ClusterDifference) bool { return d.Cluster == cluster && strings.HasPrefix(d.In, "listener ") }) {
+					r := compare(t, ix, w.proxy, compiled{Listeners: c.Listeners})
+					if !slices.ContainsFunc(r.Differences, func(d verify.ClusterDifference) bool {
+						return d.Cluster == cluster && strings.HasPrefix(d.In, "listener ")
+					}) {
 						t.Errorf("%s: %s is not reported", cluster, what)
 					}
 				}
@@ -345,7 +347,7 @@ func TestMutantsOfRoutes(t *testing.T) {
 						continue
 					}
 					mutants++
-					r := compare(ix, w.proxy, compiled{Routes: c.Routes})
+					r := compare(t, ix, w.proxy, compiled{Routes: c.Routes})
 					if !slices.ContainsFunc(r.Differences, func(d verify.ClusterDifference) bool { return d.Cluster == cluster && d.Path == "route.retry_policy" }) {
 						t.Errorf("%s: %s is not reported", cluster, what)
 					}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,7 @@ const outbound = "outbound|"
 const (
 	keptDifferences = 10_000
 	keptNames       = 10_000 // of each list
-	keptClusters    = 4_096  // predictions, after which they are made anew
+	keptClusters    = 4_096  // predictions
 )
 
 // Comparison compares what a proxy has with what is predicted, resource by resource as a dump is read. It keeps predictions and
@@ -30,8 +31,7 @@ type Comparison struct {
 	ix    *mesh.Index
 	proxy effective.Proxy
 
-	predicted map[mesh.Host][]*effective.Cluster
-	made      int // clusters in predicted
+	predicted map[clusterName]*effective.Cluster
 
 	seen    map[string]bool // clusters of hosts in view, by name: whether they were compared
 	unknown map[mesh.Host]bool
@@ -48,7 +48,7 @@ type Comparison struct {
 func New(ix *mesh.Index, proxy effective.Proxy) *Comparison {
 	return &Comparison{
 		ix: ix, proxy: proxy,
-		predicted: map[mesh.Host][]*effective.Cluster{}, seen: map[string]bool{}, unknown: map[mesh.Host]bool{}, waiting: map[string]bool{},
+		predicted: map[clusterName]*effective.Cluster{}, seen: map[string]bool{}, unknown: map[mesh.Host]bool{}, waiting: map[string]bool{},
 		differing: map[string]bool{}, told: map[Mismatch]bool{}, causes: map[Cause]map[string]bool{},
 	}
 }
@@ -212,44 +212,44 @@ func (c *Comparison) cluster(r dump.Resource) {
 
 // find returns the prediction for a cluster of a host in view, or why there is none.
 func (c *Comparison) find(name clusterName) (p *effective.Cluster, why string, excused bool) {
-	all := c.clusters(name.host)
-	if len(all) == 0 {
-		return nil, fmt.Sprintf("no %s in view exports the host to namespace %s", c.ix.Targets(name.host)[0].Object.Kind, c.proxy.Namespace), false
-	}
-	port := false
-	for _, p := range all {
-		port = port || p.Port.Number == name.port
-		if p.Port.Number != name.port || p.Subset != name.subset {
-			continue
-		}
+	if p := c.clusterFor(name); p != nil {
 		if p.Absent != "" {
 			// Endpoints that are chosen by labels are pods and WorkloadEntries, of which more may be out of view.
 			return nil, p.Absent, p.Port.Target.HasSelector()
 		}
 		return p, "", false
 	}
+	visible := false
+	for range effective.EachCluster(c.ix, c.proxy, name.host) {
+		visible = true
+		break
+	}
+	if !visible {
+		return nil, fmt.Sprintf("no %s in view exports the host to namespace %s", c.ix.Targets(name.host)[0].Object.Kind, c.proxy.Namespace), false
+	}
+	base := c.clusterFor(clusterName{name.port, "", name.host})
 	switch {
-	case !port:
+	case base == nil:
 		return nil, fmt.Sprintf("nothing in view gives the host a port %d", name.port), false
-	case all[0].Rule == nil:
+	case base.Absent != "":
+		return nil, base.Absent, base.Port.Target.HasSelector()
+	case base.Rule == nil:
 		return nil, "no DestinationRule in view holds for the host and this proxy", false
 	}
-	return nil, fmt.Sprintf("%s, which holds for the host, has no subset %q", all[0].Rule.Rules[0].Object, object.Abridge(name.subset)), false
+	return nil, fmt.Sprintf("%s, which holds for the host, has no subset %q", base.Rule.Rules[0].Object, object.Abridge(name.subset)), false
 }
 
-// clusters are the predictions for a host.
-func (c *Comparison) clusters(host mesh.Host) []*effective.Cluster {
-	if have, ok := c.predicted[host]; ok {
+// clusterFor is the prediction for a cluster. A cluster is asked for again by each listener and route that leads to it.
+func (c *Comparison) clusterFor(name clusterName) *effective.Cluster {
+	if have, ok := c.predicted[name]; ok {
 		return have
 	}
-	if c.made > keptClusters {
+	if len(c.predicted) >= keptClusters {
 		clear(c.predicted)
-		c.made = 0
 	}
-	all := effective.Clusters(c.ix, c.proxy, host)
-	c.predicted[host] = all
-	c.made += len(all)
-	return all
+	p := effective.ClusterFor(c.ix, c.proxy, name.host, name.port, name.subset)
+	c.predicted[name] = p
+	return p
 }
 
 func (c *Comparison) refused(r dump.Resource) {
@@ -406,15 +406,21 @@ func (c *Comparison) Shares() bool { return len(c.seen) > 0 || len(c.waiting) > 
 // have and the proxy should see, each in the order of names.
 func (c *Comparison) HostsOfDump() []mesh.Host { return slices.Sorted(maps.Keys(c.unknown)) }
 
-// HostsInView lists the hosts of which at least one cluster is predicted, in the order of names.
-func (c *Comparison) HostsInView() []mesh.Host {
+// HostsInView lists the hosts of which at least one cluster is predicted, in the order of names. The error is that of ctx.
+func (c *Comparison) HostsInView(ctx context.Context) ([]mesh.Host, error) {
 	var out []mesh.Host
 	for _, h := range c.hosts() {
-		if slices.ContainsFunc(c.clusters(h), isPredicted) {
-			out = append(out, h)
+		for p := range effective.EachCluster(c.ix, c.proxy, h) {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("verify: %w", err)
+			}
+			if isPredicted(p) {
+				out = append(out, h)
+				break
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func isPredicted(p *effective.Cluster) bool { return p.Absent == "" && p.Panics == "" }
@@ -434,8 +440,8 @@ func (c *Comparison) hosts() []mesh.Host {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Report ends the comparison.
-func (c *Comparison) Report() *Report {
+// Report ends the comparison. The error is that of ctx.
+func (c *Comparison) Report(ctx context.Context) (*Report, error) {
 	out := &c.out
 	out.Proxy = c.proxy
 	out.Filtered = !c.foreign
@@ -446,7 +452,9 @@ func (c *Comparison) Report() *Report {
 	}
 	slices.Sort(out.Waiting)
 	out.WithoutManifest = c.HostsOfDump()
-	c.missing()
+	if err := c.missing(ctx); err != nil {
+		return nil, err
+	}
 	for cause, clusters := range c.causes {
 		cause.Clusters = len(clusters)
 		out.Causes = append(out.Causes, cause)
@@ -459,7 +467,7 @@ func (c *Comparison) Report() *Report {
 	})
 	slices.SortFunc(out.Unexpected, func(a, b Unexpected) int { return compareNames(a.Cluster, b.Cluster) })
 	slices.SortFunc(out.Refused, func(a, b Refused) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), compareNames(a.Name, b.Name)) })
-	return out
+	return out, nil
 }
 
 // compareNames orders clusters by host, then port, then subset.
@@ -470,34 +478,39 @@ func compareNames(a, b string) int {
 }
 
 // missing lists the predicted clusters that the dump does not have.
-func (c *Comparison) missing() {
+func (c *Comparison) missing(ctx context.Context) error {
 	if c.out.Filtered {
-		return // it was not asked for them
+		return nil // it was not asked for them
 	}
 	imports := newImports(c.ix, c.proxy)
 	for _, host := range c.hosts() {
-		var lacking []*effective.Cluster
-		has := false
-		for _, p := range c.clusters(host) {
-			here := c.seen[p.Name()] || c.waiting[p.Name()]
-			has = has || here
-			if !here && isPredicted(p) {
-				lacking = append(lacking, p)
+		var lacking []Missing
+		has, beyond := false, 0
+		for p := range effective.EachCluster(c.ix, c.proxy, host) {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("verify: %w", err)
+			}
+			name := p.Name()
+			switch {
+			case c.seen[name] || c.waiting[name]:
+				has = true
+			case !isPredicted(p):
+			case len(c.out.Missing)+len(lacking) >= keptDifferences:
+				beyond++
+			default:
+				lacking = append(lacking, Missing{Cluster: name, Target: p.Port.Target.Object})
 			}
 		}
-		for _, p := range lacking {
-			m := Missing{Cluster: p.Name(), Target: p.Port.Target.Object}
-			if !has {
-				m.Why, m.Excused = imports.hides(host, p.Port.Target.Namespace())
-			}
-			if len(c.out.Missing) < keptDifferences {
-				c.out.Missing = append(c.out.Missing, m)
-			} else if !m.Excused {
-				c.out.LeftOut++
+		for i := range lacking {
+			if m := &lacking[i]; !has {
+				m.Why, m.Excused = imports.hides(host, mesh.NamespaceOf(m.Target))
 			}
 		}
+		c.out.Missing = append(c.out.Missing, lacking...)
+		c.out.LeftOut += beyond
 	}
 	slices.SortFunc(c.out.Missing, func(a, b Missing) int { return compareNames(a.Cluster, b.Cluster) })
+	return nil
 }
 
 // meshDecided are the paths that meshConfig can decide where no DestinationRule does.

@@ -126,7 +126,7 @@ failed false`},
 			if c.change != nil {
 				c.change(&resources)
 			}
-			got := told(compare(pool.index(t, c.edit), pool.proxy, compiled{Clusters: resources.Clusters}))
+			got := told(compare(t, pool.index(t, c.edit), pool.proxy, compiled{Clusters: resources.Clusters}))
 			if diff := cmp.Diff(strings.TrimSpace(c.want), strings.TrimSpace(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -165,7 +165,11 @@ func TestStates(t *testing.T) {
 		visit(dump.Listener, dump.Draining, l, "")
 	}
 	want := "refused cluster outbound|80||upgrade.example.com: no such thing\nwaiting outbound|80||client.example.com\nfailed true\n"
-	if diff := cmp.Diff(want, told(v.Report())); diff != "" {
+	r, err := v.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, told(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -179,19 +183,22 @@ route 80 outbound|80||retried.example.com: route.retry_policy "2 retries, timeou
 cause "VirtualService shop/retried" is not among the manifests (1)
 failed true
 `
-	if diff := cmp.Diff(want, told(compare(ix, w.proxy, compiled{Routes: w.load(t).Routes}))); diff != "" {
+	if diff := cmp.Diff(want, told(compare(t, ix, w.proxy, compiled{Routes: w.load(t).Routes}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestHostsInView(t *testing.T) {
 	w := worlds[4]
-	got := verify.New(w.index(t, nil), w.proxy).HostsInView()
+	got, err := verify.New(w.index(t, nil), w.proxy).HostsInView(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]mesh.Host{"none.example.com", "simple.example.com"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := verify.New(w.index(t, nil), effective.OnBehalf("shop")).HostsInView(); len(got) != 2 {
-		t.Errorf("%v", got)
+	if got, err := verify.New(w.index(t, nil), effective.OnBehalf("shop")).HostsInView(t.Context()); err != nil || len(got) != 2 {
+		t.Error(got, err)
 	}
 }
 
@@ -215,7 +222,7 @@ spec: {workloadSelector: {labels: {app: x}}, egress: [{hosts: ["./*"]}]}
 	}{{nil, true}, {map[string]string{"app": "x"}, false}, {map[string]string{"app": "y"}, true}} {
 		p := w.proxy
 		p.Labels = c.labels
-		r := compare(ix, p, compiled{Clusters: without(w.load(t).Clusters, "client")})
+		r := compare(t, ix, p, compiled{Clusters: without(w.load(t).Clusters, "client")})
 		if len(r.Missing) != 1 || r.Missing[0].Excused != c.hidden {
 			t.Errorf("%v: %+v", c.labels, r.Missing)
 		}

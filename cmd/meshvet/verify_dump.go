@@ -17,7 +17,6 @@ type dumpFile struct {
 	name string
 	file *os.File
 	temp bool // a copy of what can be read once only
-	node dump.Node
 }
 
 // openDumps opens files. What was opened is returned with an error too.

@@ -27,7 +27,7 @@ func (a *app) meshOf(ctx context.Context, f *verifyFlags) (m lint.Mesh, version 
 	version = r.config.Mesh.IstioVersion
 	for _, name := range f.dumps { // one that lies among the manifests is none
 		if abs := r.walker.absolute(name); name != "-" {
-			info, _ := os.Stat(abs) //nolint:errcheck // it was opened, and nil means that the path alone counts
+			info, _ := os.Stat(abs) // it was opened; nil means that the path alone counts
 			r.walker.take(abs, name, info)
 		}
 	}

@@ -38,12 +38,12 @@ func writeVerifyText(w io.Writer, r *verifyResult) error {
 		return r.Refused[i].Name + ": " + r.Refused[i].Reason
 	})
 	missing, hidden := splitMissing(r.Missing)
-	section("predicted, and not in the dump:", len(missing), func(i int) string { return missingText(missing[i]) })
+	writeMissing(section, "predicted, and not in the dump", missing)
 	unexpected, excused := splitUnexpected(r.Unexpected)
 	section("in the dump, though Istio should not compile it:", len(unexpected), func(i int) string {
 		return unexpected[i].Cluster + ": " + unexpected[i].Why
 	})
-	section("hidden from this proxy:", len(hidden), func(i int) string { return missingText(hidden[i]) })
+	writeMissing(section, "hidden from this proxy", hidden)
 	section("in the dump, which something out of view may explain:", len(excused), func(i int) string {
 		return excused[i].Cluster + ": " + excused[i].Why
 	})
@@ -135,12 +135,26 @@ func splitUnexpected(list []verify.Unexpected) (unexpected, excused []verify.Une
 	return unexpected, excused
 }
 
-func missingText(m verify.Missing) string {
-	at := effective.Origin{Kind: effective.FromObject, Object: m.Target}.Text()
-	if m.Why == "" {
-		return fmt.Sprintf("%s (%s)", m.Cluster, at)
+// writeMissing writes a section for each reason.
+func writeMissing(section func(string, int, func(int) string), title string, list []verify.Missing) {
+	var reasons []string
+	by := map[string][]verify.Missing{}
+	for _, m := range list {
+		if by[m.Why] == nil {
+			reasons = append(reasons, m.Why)
+		}
+		by[m.Why] = append(by[m.Why], m)
 	}
-	return fmt.Sprintf("%s (%s): %s", m.Cluster, at, m.Why)
+	for _, why := range reasons {
+		of, about := by[why], title
+		if why != "" {
+			about += ": " + why
+		}
+		section(about+":", len(of), func(i int) string {
+			at := effective.Origin{Kind: effective.FromObject, Object: of[i].Target}.Text()
+			return fmt.Sprintf("%s (%s)", of[i].Cluster, at)
+		})
+	}
 }
 
 // summary counts what was compared and what differs.

@@ -65,11 +65,11 @@ func chooses(selector object.Value, labels map[string]string) bool {
 func (im imports) hides(host mesh.Host, namespace string) (why string, known bool) {
 	switch {
 	case im.gateway:
-		return "not applied, or the gateways are given only what routes lead to (PILOT_FILTER_GATEWAY_CLUSTER_CONFIG)", false
+		return "not applied, or gateways get only what routes lead to (PILOT_FILTER_GATEWAY_CLUSTER_CONFIG)", false
 	case im.from == nil:
-		return "not applied, or hidden by a Sidecar resource or by discoverySelectors that are not in view", false
+		return "not applied, or hidden by a Sidecar resource or discoverySelectors out of view", false
 	case len(im.egress) == 0 || slices.ContainsFunc(im.egress, func(e string) bool { return im.lets(e, host, namespace) }):
-		return fmt.Sprintf("%s imports it; it may not be applied", im.from), false
+		return fmt.Sprintf("not applied, since %s imports it", im.from), false
 	}
 	return fmt.Sprintf("%s does not import it", im.from), true
 }

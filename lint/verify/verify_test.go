@@ -90,14 +90,14 @@ cause "" made without a DestinationRule, though DestinationRule shop/client shou
 cause "DestinationRule shop/client" is what the proxy has, though it should not hold for it (1)
 failed true`},
 		{name: "a host that is not applied", change: func(c *compiled) { c.Clusters = without(c.Clusters, "client") }, want: `
-missing outbound|80||client.example.com false: not applied, or hidden by a Sidecar resource or by discoverySelectors that are not in view
+missing outbound|80||client.example.com false: not applied, or hidden by a Sidecar resource or discoverySelectors out of view
 failed true`},
 		{name: "a host that a Sidecar hides", edit: sidecar("{egress: [{hosts: ['./full.example.com', '*/retried.example.com', 'shop/plain.example.com', '~/*', './upgrade.example.com']}]}"),
 			change: func(c *compiled) { c.Clusters = without(c.Clusters, "client") }, want: `
 missing outbound|80||client.example.com true: Sidecar shop/own does not import it
 failed false`},
 		{name: "a host that a Sidecar imports", edit: sidecar("{egress: [{hosts: ['./*']}]}"), change: func(c *compiled) { c.Clusters = without(c.Clusters, "client") }, want: `
-missing outbound|80||client.example.com false: Sidecar shop/own imports it; it may not be applied
+missing outbound|80||client.example.com false: not applied, since Sidecar shop/own imports it
 failed true`},
 		{name: "one port of a host", change: func(c *compiled) { c.Clusters = without(c.Clusters, "443||plain") }, want: `
 missing outbound|443||plain.example.com false: 

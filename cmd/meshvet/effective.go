@@ -77,7 +77,7 @@ Exit codes: 0 answered, 2 unknown host, port or subset, bad flag or configuratio
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.files, "file", "f", []string{"."}, "`PATH` of manifests, a file, a folder or - for standard input; can be repeated")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "`PATH` of manifests: a file, a folder (by default the working directory) or - for standard input; can be repeated")
 	flags.BoolVar(&f.all, "all", false, "every host of a ServiceEntry, and every Service that a DestinationRule is for")
 	flags.Var(&f.from, "from", "namespaces of the clients; by default each that may get something of its own")
 	flags.Var(f.proxy, "proxy", "which Envoy opens the first connection; gateways are in the namespaces of --from")

@@ -197,7 +197,7 @@ func TestHostileEffective(t *testing.T) {
 	}
 	routes.WriteString("---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: v, namespace: shop}\nspec:\n  hosts: [hxa.ua.example.com, one.example.com]\n  tcp:\n  - route:\n")
 	for i := range 4000 {
-		routes.WriteString("    - {destination: {host: one.example.com, subset: s" + strconv.Itoa(i) + ", port: {number: 443}}}\n")
+		routes.WriteString("    - {destination: {host: one.example.com, subset: s" + strconv.Itoa(i) + ", port: {number: 443}}, weight: 1}\n")
 	}
 	routes.WriteString("---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: one, namespace: shop}\nspec:\n  resolution: DNS\n  hosts: [one.example.com]\n  ports: [{number: 443, name: tls, protocol: TLS}]\n")
 	routes.WriteString("---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: one, namespace: shop}\nspec:\n  host: one.example.com\n  subsets:\n")

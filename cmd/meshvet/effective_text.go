@@ -199,15 +199,15 @@ func (w *answersText) rules(a *answer, c *effective.Cluster, indent int) {
 		w.prose(indent, "rule: no DestinationRule")
 		return
 	}
-	var reasons []string
-	for _, r := range a.reasons[c] {
-		reasons = append(reasons, reasonWords[r])
+	// Where clients get one rule for several reasons, what is said of the host holds for all of them.
+	var where string
+	for _, reason := range [...]effective.RuleReason{effective.OfRoot, effective.OfHost, effective.OfClient} {
+		if where == "" && slices.Contains(a.reasons[c], reason) {
+			where = " of " + reasonWords[reason]
+		}
 	}
 	for _, r := range c.Rule.Rules {
-		text := fmt.Sprintf("rule: %s (%s)", r.Object, place(r.Object, object.Path{"spec", "host"}))
-		if len(reasons) > 0 {
-			text += " of " + strings.Join(reasons, " or ")
-		}
+		text := fmt.Sprintf("rule: %s (%s)%s", r.Object, place(r.Object, object.Path{"spec", "host"}), where)
 		if r.Host.IsWildcard() {
 			text += fmt.Sprintf(", by its wildcard host %s", r.Host)
 		} else {

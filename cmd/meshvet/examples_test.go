@@ -71,22 +71,29 @@ func TestReadmeShowsRealOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := readmeOutput.FindSubmatchIndex(text)
-	if m == nil {
-		t.Fatal("README.md shows no output")
-	}
-	args := strings.Fields(string(text[m[2]:m[3]]))
 	path, err := filepath.Abs(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := runAtRoot(t, args...)
-	if got := string(text[m[4]:m[5]]); got != want {
-		if !*update {
-			t.Fatalf("README.md shows\n%s\nthe program says\n%s\n(run the test with -update)", got, want)
-		}
-		fresh := slices.Concat(text[:m[4]], []byte(want), text[m[5]:])
-		if err := os.WriteFile(path, fresh, 0o644); err != nil {
+	shown := readmeOutput.FindAllSubmatchIndex(text, -1)
+	if len(shown) == 0 {
+		t.Fatal("README.md shows no output")
+	}
+	var fresh []byte
+	kept := 0
+	for _, m := range shown {
+		command := string(text[m[2]:m[3]])
+		t.Run(command, func(t *testing.T) { // which returns to the folder that the test began in
+			want, _ := runAtRoot(t, strings.Fields(command)...)
+			if got := string(text[m[4]:m[5]]); got != want && !*update {
+				t.Errorf("README.md shows\n%s\nthe program says\n%s\n(run the test with -update)", got, want)
+			}
+			fresh = append(append(fresh, text[kept:m[4]]...), want...)
+			kept = m[5]
+		})
+	}
+	if *update {
+		if err := os.WriteFile(path, append(fresh, text[kept:]...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

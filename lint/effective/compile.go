@@ -135,7 +135,6 @@ type compilation struct {
 	port  Port
 
 	policy *Policy
-	name   string
 	subnet *mesh.Subset
 
 	typ      ClusterType

@@ -116,10 +116,14 @@ func (w *way) routeKinds(proxy Proxy, port uint32) []string {
 func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []string) []destination {
 	var out []destination
 	for i, rule := range vs.Spec().Get(kind).Items() {
-		if !w.admits(vs, rule, kind, port, gateways) {
+		admitted, all := w.admits(vs, rule, kind, port, gateways)
+		if !admitted {
 			continue
 		}
 		for j, r := range rule.Get("route").Items() {
+			if rule.Get("route").Len() > 1 && r.Get("weight").Int() == 0 {
+				continue // nothing is sent there
+			}
 			d := r.Get("destination")
 			out = append(out, destination{
 				vs: vs, path: object.Path{"spec", kind, i, "route", j, "destination"}, kind: kind,
@@ -130,7 +134,7 @@ func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []str
 				last.port = w.onlyPort(last.host, port)
 			}
 		}
-		if matchesAll(rule) {
+		if all {
 			break // nothing is left for the routes after it
 		}
 	}
@@ -143,9 +147,9 @@ func (w *way) routes(vs *object.Object, kind string, port uint32, gateways []str
 	})
 }
 
-// admits says whether a route holds for some of what comes to the host's port: at sidecars (no gateways) or at one of some
-// gateways.
-func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uint32, gateways []string) bool {
+// admits says whether a route holds for some of what comes to the host's port, and whether for all of it: at sidecars (no gateways)
+// or at one of some gateways.
+func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uint32, gateways []string) (some, all bool) {
 	bound := vs.Spec().Get("gateways").Strings()
 	if len(bound) == 0 {
 		bound = []string{"mesh"}
@@ -160,7 +164,7 @@ func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uin
 	}
 	match := rule.Get("match")
 	if match.Len() == 0 {
-		return at(bound)
+		return at(bound), at(bound)
 	}
 	for _, m := range match.Items() {
 		names := m.Get("gateways").Strings()
@@ -170,20 +174,25 @@ func (w *way) admits(vs *object.Object, rule object.Value, kind string, port uin
 		if n := m.Get("port"); n.Set() && uint32(n.Int()) != port && len(gateways) == 0 {
 			continue
 		}
-		if sni := m.Get("sniHosts"); kind == "tls" && sni.Len() > 0 && !slices.ContainsFunc(sni.Strings(), func(h string) bool {
-			return mesh.Host(h) == w.host || mesh.Host(h).Covers(w.host) || w.host.Covers(mesh.Host(h))
-		}) {
+		if kind == "tls" && !w.isNamed(m.Get("sniHosts")) || !at(names) {
 			continue
 		}
-		if at(names) {
-			return true
+		some = true
+		whole := true
+		for key := range m.Fields() {
+			whole = whole && slices.Contains([]string{"gateways", "port", "sniHosts", "name", "statPrefix"}, key)
 		}
+		all = all || whole && len(gateways) <= 1 // which of several gateways a route is for may differ
 	}
-	return false
+	return some, all
 }
 
-// matchesAll says whether a route leaves nothing to the next one.
-func matchesAll(rule object.Value) bool { return rule.Get("match").Len() == 0 }
+// isNamed says whether the host is one of sniHosts, of which none means any.
+func (w *way) isNamed(sniHosts object.Value) bool {
+	return sniHosts.Len() == 0 || slices.ContainsFunc(sniHosts.Strings(), func(h string) bool {
+		return mesh.Host(h).Covers(w.host) || w.host.Covers(mesh.Host(h))
+	})
+}
 
 func gatewayName(name, namespace string) string {
 	if strings.Contains(name, "/") {

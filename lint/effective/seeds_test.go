@@ -251,7 +251,7 @@ func TestRoundInCircles(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("- match: [{gateways: [" + gateway + "]}]\n  route:\n")
 		for _, host := range to {
-			b.WriteString("  - destination: {host: " + host + ", port: {number: 80}}\n")
+			b.WriteString("  - destination: {host: " + host + ", port: {number: 80}}\n    weight: 1\n")
 		}
 		return b.String()
 	}
@@ -330,5 +330,37 @@ func TestEjectionArithmetic(t *testing.T) {
 		if got.AtOnce() != c.atOnce || got.Fewest() != c.fewest {
 			t.Errorf("%s, %s: %d at once, from %d on; want %d and %d", c.detection, c.resolution, got.AtOnce(), got.Fewest(), c.atOnce, c.fewest)
 		}
+	}
+}
+
+// TestDestinations: which of the routes of a VirtualService count for a sidecar. Istio's compiler has the same clusters in its routes.
+func TestDestinations(t *testing.T) {
+	const to = "destination: {host: api.example.com, subset: "
+	api := entry("api", "api.example.com", "DNS", "location: MESH_EXTERNAL", "80 HTTP")
+	subsets := rule("api", "api.example.com", "subsets: [{name: a}, {name: b}, {name: c}]")
+	for _, c := range []struct {
+		name, routes string
+		want         []string // subsets
+	}{
+		{"weights", "- route: [{" + to + "a}, weight: 90}, {" + to + "b}, weight: 10}]", []string{"a", "b"}},
+		{"a weight of 0", "- route: [{" + to + "a}, weight: 100}, {" + to + "b}, weight: 0}]", []string{"a"}},
+		{"a single weight of 0", "- route: [{" + to + "a}, weight: 0}]", []string{"a"}},
+		{"the first takes all", "- route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"a"}},
+		{"the first takes all of the port", "- match: [{port: 80, gateways: [mesh]}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"a"}},
+		{"the first takes some", "- match: [{uri: {prefix: /a}}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"a", "b"}},
+		{"another port", "- match: [{port: 81}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
+		{"another gateway", "- match: [{gateways: [out]}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "b}}]", []string{"b"}},
+		{"twice the same", "- match: [{uri: {prefix: /a}}]\n  route: [{" + to + "a}}]\n- route: [{" + to + "a}}]", []string{"a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ix, _ := world(t, "", api, subsets, virtualService("http:\n"+c.routes))
+			var got []string
+			for _, h := range effective.WayTo(ix, effective.OnBehalf("shop"), "api.example.com", 80) {
+				got = append(got, h.Cluster.Subset)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }

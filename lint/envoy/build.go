@@ -16,7 +16,7 @@ var longNames = map[string]string{"HttpProtocolOptions": "envoy.extensions.upstr
 func Build(l Leaves) map[string]any {
 	root := map[string]any{}
 	for _, path := range l.Paths() {
-		var value any = scalar(l[path])
+		value := scalar(l[path])
 		if l[path] == Empty {
 			value = map[string]any{}
 		}

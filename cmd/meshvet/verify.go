@@ -315,6 +315,9 @@ func (v *verification) result(ctx context.Context) (*verifyResult, error) {
 			hint("%s %s (%s)", c.Object, c.Why, counted(c.Clusters, "cluster that differs", "clusters that differ"))
 		}
 	}
+	for o := range v.mesh.Index.All(object.BackendTLSPolicy) {
+		hint("%s becomes a DestinationRule in Istio, and is not followed: it may be the cause", o)
+	}
 	for _, o := range v.mesh.Index.EnvoyFilters() {
 		hint("%s patches what Istio compiles, and is not followed: it may be the cause", o)
 	}

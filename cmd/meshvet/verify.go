@@ -238,6 +238,8 @@ func (v *verification) read(ctx context.Context, dumps []*dumpFile) error {
 	case len(inView) == 0:
 		return fmt.Errorf("the manifests define no host for which Istio compiles a cluster for a %s in %s: there is nothing to compare; "+
 			"name them with -f, and look at their exportTo", v.proxy.Type, v.proxy.Namespace)
+	case v.covered[dump.Cluster] && !c.Shares() && len(c.HostsOfDump()) == 0:
+		return errors.New("the dump has no outbound cluster at all; the proxy may not have its configuration yet, or the dump was limited to other clusters")
 	case v.covered[dump.Cluster] && !c.Shares():
 		return fmt.Errorf("the dump is of another mesh than the manifests: it has no cluster of the %s that they define (%s); its own are for %s; "+
 			"give the dump of a proxy that sees them, or other manifests with -f",
@@ -249,9 +251,6 @@ func (v *verification) read(ctx context.Context, dumps []*dumpFile) error {
 // someHosts names a few hosts for a message.
 func someHosts(hosts []mesh.Host) string {
 	const most = 3
-	if len(hosts) == 0 {
-		return "none at all"
-	}
 	var names []string
 	for _, h := range hosts[:min(most, len(hosts))] {
 		names = append(names, object.Abridge(string(h)))
@@ -314,6 +313,9 @@ func (v *verification) result(ctx context.Context) (*verifyResult, error) {
 		} else {
 			hint("%s %s (%s)", c.Object, c.Why, counted(c.Clusters, "cluster that differs", "clusters that differ"))
 		}
+	}
+	for _, rivals := range r.Rivals {
+		hint("%s and %s are about %s, and the manifests do not say which is older, which decides in Istio", rivals.Objects[0], rivals.Objects[1], rivals.Host)
 	}
 	for o := range v.mesh.Index.All(object.BackendTLSPolicy) {
 		hint("%s becomes a DestinationRule in Istio, and is not followed: it may be the cause", o)

@@ -356,6 +356,7 @@ func TestVerifyFails(t *testing.T) {
 			with("--config-dump", "e.json"), "of two proxies"},
 		{"another mesh", map[string]string{"mesh.yaml": loadWorld(t, "tls").manifests, "d.json": all}, d,
 			"it has no cluster of the 9 hosts that they define (auto.example.com, behind.example.com, behindtls.example.com, 6 more); its own are for client.example.com, "},
+		{"a proxy without configuration", in(encode(t, w.Clusters[:1])), with("--from", "shop"), "the dump has no outbound cluster at all"},
 		{"no manifests", map[string]string{"d.json": all}, d, "the manifests define no host"},
 		{"none that count", map[string]string{"d.json": all, "ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"}, d, "the manifests define no host"},
 		{"a broken manifest", map[string]string{"d.json": all, "mesh.yaml": w.manifests + "---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nspec: {hosts: [a\n"}, d, "mesh.yaml:"},

@@ -72,6 +72,9 @@ type Report struct {
 	Waiting []string
 	// Causes say which objects differences come from, as far as the dump names them.
 	Causes []Cause
+	// Rivals are hosts that differ, and that several objects of a kind define of which one does not say how old it is: Istio
+	// takes the oldest.
+	Rivals []Rivals
 	// Filtered says that the dump was limited to some of the proxy's clusters: it has none of those that every proxy has.
 	Filtered bool
 	Counts   Counts
@@ -126,6 +129,12 @@ type Cause struct {
 	Why    string
 	// Clusters is how many differ for it.
 	Clusters int
+}
+
+// Rivals are objects of a kind that define one host.
+type Rivals struct {
+	Host    mesh.Host
+	Objects []*object.Object
 }
 
 // Mismatch is a difference as it is told once.
@@ -455,6 +464,7 @@ func (c *Comparison) Report(ctx context.Context) (*Report, error) {
 	if err := c.missing(ctx); err != nil {
 		return nil, err
 	}
+	out.Rivals = c.rivals()
 	for cause, clusters := range c.causes {
 		cause.Clusters = len(clusters)
 		out.Causes = append(out.Causes, cause)
@@ -511,6 +521,43 @@ func (c *Comparison) missing(ctx context.Context) error {
 	}
 	slices.SortFunc(c.out.Missing, func(a, b Missing) int { return compareNames(a.Cluster, b.Cluster) })
 	return nil
+}
+
+// rivals lists them for the hosts that the report is about.
+func (c *Comparison) rivals() []Rivals {
+	hosts := map[mesh.Host]bool{}
+	note := func(cluster string) {
+		if name, ok := parseName(cluster); ok {
+			hosts[name.host] = true
+		}
+	}
+	for _, d := range c.out.Differences {
+		note(d.Cluster)
+	}
+	for _, m := range c.out.Missing {
+		note(m.Cluster)
+	}
+	for _, u := range c.out.Unexpected {
+		note(u.Cluster)
+	}
+	var out []Rivals
+	for _, h := range slices.Sorted(maps.Keys(hosts)) {
+		var targets, rules []*object.Object
+		for _, t := range c.ix.Targets(h) {
+			if !t.IsService() && c.ix.Sees(t, c.proxy.Namespace) {
+				targets = append(targets, t.Object)
+			}
+		}
+		for _, r := range c.ix.Rules(h) {
+			rules = append(rules, r.Object)
+		}
+		for _, list := range [][]*object.Object{targets, rules} {
+			if len(list) > 1 && slices.ContainsFunc(list, func(o *object.Object) bool { return !o.Root().At("metadata", "creationTimestamp").Set() }) {
+				out = append(out, Rivals{h, list})
+			}
+		}
+	}
+	return out
 }
 
 // meshDecided are the paths that meshConfig can decide where no DestinationRule does.

@@ -42,6 +42,9 @@ func told(r *verify.Report) string {
 	for _, c := range r.Causes {
 		fmt.Fprintf(&b, "cause %q %s (%d)\n", c.Object, c.Why, c.Clusters)
 	}
+	for _, v := range r.Rivals {
+		fmt.Fprintf(&b, "rivals %s %s\n", v.Host, v.Objects)
+	}
 	for _, w := range r.Waiting {
 		fmt.Fprintf(&b, "waiting %s\n", w)
 	}
@@ -112,6 +115,13 @@ unexpected outbound|80|v1|plain.example.com false: no DestinationRule in view ho
 failed true`},
 		{name: "a host that should be hidden", edit: replace("hosts: ['client.example.com']", "exportTo: [other]\n  hosts: ['client.example.com']"), want: `
 unexpected outbound|80||client.example.com false: no ServiceEntry in view exports the host to namespace shop
+failed true`},
+		{name: "two entries of unknown age", edit: func(s string) string {
+			return s + "---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: also, namespace: shop}\nspec: {hosts: [client.example.com], resolution: STATIC, exportTo: ['*'], ports: [{number: 81, name: p, protocol: HTTP}], endpoints: [{address: 192.0.2.9}]}\n"
+		}, change: func(c *compiled) { c.Clusters = c.Clusters[:len(c.Clusters):len(c.Clusters)] }, want: `
+missing outbound|81||client.example.com false: 
+unexpected outbound|80||client.example.com false: Istio takes the host's ports from ServiceEntry shop/also, which differs in resolution, labels, workloadSelector or exportTo
+rivals client.example.com [ServiceEntry shop/also ServiceEntry shop/client]
 failed true`},
 		{name: "other hosts", change: func(c *compiled) {
 			c.Clusters = append(c.Clusters, map[string]any{"name": "outbound|80||b.example.org"}, map[string]any{"name": "outbound|80||a.example.org"})

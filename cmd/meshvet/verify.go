@@ -56,7 +56,8 @@ What counts as a difference, and makes the exit code 1: another value; a cluster
 resource in view hides its host or the dump was limited to some clusters; a cluster of a host in view that should not be there; a cluster
 that Envoy refused. Clusters of hosts that no manifest defines are counted and no difference.
 
-Endpoints are not compared, nor what only telemetry reads. Sidecar resources and EnvoyFilters are not followed; those in view are named
+The version of Istio is istio.version of the configuration, or else that of the proxy; predictions are proven with 1.31 only, and a notice
+says so of others. Endpoints are not compared, nor what only telemetry reads. Sidecar resources and EnvoyFilters are not followed; those in view are named
 where they may explain a difference. Proxies of the ambient data plane are not supported yet.
 
 Exit codes: 0 no difference, 1 differences, 2 bad flag, configuration or manifest, a dump that cannot be read or is of another mesh.`,
@@ -115,7 +116,7 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, f *verifyFlags) (f
 	if err != nil {
 		return false, err
 	}
-	m, version, notices, err := a.meshOf(ctx, f)
+	m, version, notices, err := a.meshOf(ctx, f, minorOf(node.IstioVersion))
 	if err != nil {
 		return false, err
 	}
@@ -148,8 +149,8 @@ func count(list []string, s string) int {
 	return n
 }
 
-// predictedVersion is the release of Istio whose compiler the prediction follows.
-const predictedVersion = "1.31"
+// provenVersion is the release of Istio against whose compiler predictions are proven.
+const provenVersion = "1.31"
 
 // proxyOf puts together what the dump and the flags say of the proxy.
 func proxyOf(node dump.Node, f *verifyFlags) (effective.Proxy, error) {
@@ -277,8 +278,12 @@ func (v *verification) result(ctx context.Context) (*verifyResult, error) {
 		return nil, err
 	}
 	r := &verifyResult{Report: rep, node: v.node, scope: v.mesh.Name, notices: slices.Clone(v.notices)}
-	note := func(format string, args ...any) { r.notices = append(r.notices, fmt.Sprintf(format, args...)) }
-	hint := func(format string, args ...any) { r.hints = append(r.hints, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) {
+		r.notices = append(r.notices, object.Abridge(fmt.Sprintf(format, args...)))
+	}
+	hint := func(format string, args ...any) {
+		r.hints = append(r.hints, object.Abridge(fmt.Sprintf(format, args...)))
+	}
 	for _, of := range []struct {
 		kind dump.Kind
 		what string
@@ -330,14 +335,14 @@ func (v *verification) result(ctx context.Context) (*verifyResult, error) {
 	return r, nil
 }
 
-// versions tells if the proxy is of another release of Istio than what was asked for.
+// versions tells if the proxy is of another release of Istio than the configuration says, or than what predictions are proven for.
 func (v *verification) versions(note func(string, ...any)) {
 	runs := minorOf(v.node.IstioVersion)
 	if said := minorOf(v.version); said != "" && runs != "" && said != runs {
 		note("the proxy runs Istio %s, and istio.version in the configuration is %s", v.node.IstioVersion, v.version)
 	}
-	if runs != "" && runs != predictedVersion {
-		note("the proxy runs Istio %s, and the prediction is that of %s", v.node.IstioVersion, predictedVersion)
+	if runs != "" && runs != provenVersion {
+		note("the proxy runs Istio %s; predictions are proven with Istio %s only", v.node.IstioVersion, provenVersion)
 	}
 }
 

@@ -181,7 +181,7 @@ func writeVerifySchema(w io.Writer) error {
 			"field":     text("The field of the manifests that decides, \"\" if none does."),
 			"source":    source,
 		})),
-		"leftOut": number("How many more differences there are than the report lists."),
+		"leftOut": number("How many more differences, missing and unexpected clusters there are at least than the report lists."),
 		"missing": list("Predicted clusters that the dump does not have.", whole("", schema{
 			"cluster": cluster,
 			"object":  text("The object that defines the host."),

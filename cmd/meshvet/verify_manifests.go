@@ -11,11 +11,12 @@ import (
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/object"
+	schemas "github.com/meshvet/meshvet/lint/schema"
 )
 
 // meshOf reads the manifests and returns the mesh that the dump is compared with, the version of Istio that the configuration says,
-// and what could not be read.
-func (a *app) meshOf(ctx context.Context, f *verifyFlags) (m lint.Mesh, version string, notices []string, err error) {
+// and what could not be read. runs is the version of the proxy, "" if it is not known.
+func (a *app) meshOf(ctx context.Context, f *verifyFlags, runs string) (m lint.Mesh, version string, notices []string, err error) {
 	files := f.files
 	if len(files) == 0 {
 		files = []string{"."}
@@ -24,7 +25,9 @@ func (a *app) meshOf(ctx context.Context, f *verifyFlags) (m lint.Mesh, version 
 	if err != nil {
 		return m, "", nil, err
 	}
-	version = r.config.Mesh.IstioVersion
+	if version = r.config.Mesh.IstioVersion; version == "" && isVersion(runs) {
+		r.config.Mesh.IstioVersion = runs
+	}
 	for _, name := range f.dumps { // one that lies among the manifests is none
 		if abs := r.walker.absolute(name); name != "-" {
 			info, _ := os.Stat(abs) // it was opened; nil means that the path alone counts
@@ -47,6 +50,9 @@ func (a *app) meshOf(ctx context.Context, f *verifyFlags) (m lint.Mesh, version 
 	}
 	return m, version, skipsOf(rep), nil
 }
+
+// isVersion says whether what a proxy says of its version can be used.
+func isVersion(text string) bool { return schemas.CheckVersion(text) == nil }
 
 // chooseMesh picks the mesh of a name, or the only one. What several meshes share is none.
 func chooseMesh(meshes []lint.Mesh, name string) (lint.Mesh, error) {

@@ -17,7 +17,7 @@ func writeVerifyText(w io.Writer, r *verifyResult) error {
 	line := func(format string, args ...any) { fmt.Fprintln(&b, report.Clean(fmt.Sprintf(format, args...))) }
 	writeDifferences(&b, r.Differences)
 	if r.LeftOut > 0 {
-		line("… and %d more differences", r.LeftOut)
+		line("… and at least %d more, which are not listed", r.LeftOut)
 	}
 	section := func(title string, n int, item func(int) string) {
 		if n == 0 {
@@ -167,10 +167,13 @@ func summary(r *verifyResult) string {
 	}
 	missing, _ := splitMissing(r.Missing)
 	unexpected, _ := splitUnexpected(r.Unexpected)
-	add(len(r.Differences)+r.LeftOut, "difference", "differences")
+	add(len(r.Differences), "difference", "differences")
 	add(len(missing), "missing cluster", "missing clusters")
 	add(len(unexpected), "unexpected cluster", "unexpected clusters")
 	add(len(r.Refused), "refused resource", "refused resources")
+	if r.LeftOut > 0 {
+		wrong = append(wrong, fmt.Sprintf("at least %d more", r.LeftOut))
+	}
 	if len(wrong) == 0 {
 		wrong = []string{"no differences"}
 	}

@@ -32,6 +32,7 @@ type Comparison struct {
 	proxy effective.Proxy
 
 	predicted map[clusterName]*effective.Cluster
+	visible   map[mesh.Host]bool // of hosts in view, as far as they were asked for
 
 	seen    map[string]bool // clusters of hosts in view, by name: whether they were compared
 	unknown map[mesh.Host]bool
@@ -48,7 +49,7 @@ type Comparison struct {
 func New(ix *mesh.Index, proxy effective.Proxy) *Comparison {
 	return &Comparison{
 		ix: ix, proxy: proxy,
-		predicted: map[clusterName]*effective.Cluster{}, seen: map[string]bool{}, unknown: map[mesh.Host]bool{}, waiting: map[string]bool{},
+		predicted: map[clusterName]*effective.Cluster{}, visible: map[mesh.Host]bool{}, seen: map[string]bool{}, unknown: map[mesh.Host]bool{}, waiting: map[string]bool{},
 		differing: map[string]bool{}, told: map[Mismatch]bool{}, causes: map[Cause]map[string]bool{},
 	}
 }
@@ -57,7 +58,7 @@ func New(ix *mesh.Index, proxy effective.Proxy) *Comparison {
 type Report struct {
 	Proxy       effective.Proxy
 	Differences []ClusterDifference
-	// LeftOut is how many differences there are beyond those that are listed.
+	// LeftOut is how many differences, missing and unexpected clusters there are at least beyond those that are listed.
 	LeftOut int
 	// Missing are predicted clusters that the dump does not have.
 	Missing []Missing
@@ -200,6 +201,8 @@ func (c *Comparison) cluster(r dump.Resource) {
 		if len(c.out.Unexpected) < keptNames {
 			c.seen[r.Name] = true
 			c.out.Unexpected = append(c.out.Unexpected, Unexpected{object.Abridge(r.Name), why, excused})
+		} else if !excused {
+			c.out.LeftOut++
 		}
 		return
 	}
@@ -228,12 +231,7 @@ func (c *Comparison) find(name clusterName) (p *effective.Cluster, why string, e
 		}
 		return p, "", false
 	}
-	visible := false
-	for range effective.EachCluster(c.ix, c.proxy, name.host) {
-		visible = true
-		break
-	}
-	if !visible {
+	if !c.isVisible(name.host) {
 		return nil, fmt.Sprintf("no %s in view exports the host to namespace %s", c.ix.Targets(name.host)[0].Object.Kind, c.proxy.Namespace), false
 	}
 	base := c.clusterFor(clusterName{name.port, "", name.host})
@@ -246,6 +244,19 @@ func (c *Comparison) find(name clusterName) (p *effective.Cluster, why string, e
 		return nil, "no DestinationRule in view holds for the host and this proxy", false
 	}
 	return nil, fmt.Sprintf("%s, which holds for the host, has no subset %q", base.Rule.Rules[0].Object, object.Abridge(name.subset)), false
+}
+
+// isVisible says whether the proxy sees a host in view.
+func (c *Comparison) isVisible(host mesh.Host) bool {
+	visible, known := c.visible[host]
+	if !known {
+		for range effective.EachCluster(c.ix, c.proxy, host) {
+			visible = true
+			break
+		}
+		c.visible[host] = visible
+	}
+	return visible
 }
 
 // clusterFor is the prediction for a cluster. A cluster is asked for again by each listener and route that leads to it.
@@ -494,8 +505,11 @@ func (c *Comparison) missing(ctx context.Context) error {
 	}
 	imports := newImports(c.ix, c.proxy)
 	for _, host := range c.hosts() {
+		if len(c.out.Missing) >= keptDifferences {
+			break
+		}
 		var lacking []Missing
-		has, beyond := false, 0
+		has, beyond := false, false
 		for p := range effective.EachCluster(c.ix, c.proxy, host) {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("verify: %w", err)
@@ -506,9 +520,13 @@ func (c *Comparison) missing(ctx context.Context) error {
 				has = true
 			case !isPredicted(p):
 			case len(c.out.Missing)+len(lacking) >= keptDifferences:
-				beyond++
+				beyond = true
 			default:
 				lacking = append(lacking, Missing{Cluster: name, Target: p.Port.Target.Object})
+			}
+			if beyond {
+				c.out.LeftOut++ // and whatever comes after it: to predict it all may take minutes
+				break
 			}
 		}
 		for i := range lacking {
@@ -517,7 +535,6 @@ func (c *Comparison) missing(ctx context.Context) error {
 			}
 		}
 		c.out.Missing = append(c.out.Missing, lacking...)
-		c.out.LeftOut += beyond
 	}
 	slices.SortFunc(c.out.Missing, func(a, b Missing) int { return compareNames(a.Cluster, b.Cluster) })
 	return nil

@@ -225,7 +225,7 @@ func changedWorld(t testing.TB) map[string]string {
 	return map[string]string{
 		"mesh.yaml":   w.manifests,
 		"filter.yaml": "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {name: patch, namespace: shop}\nspec:\n  configPatches:\n  - {applyTo: CLUSTER, patch: {operation: MERGE, value: {}}}\n",
-		"d.json":      encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.26.2"})),
+		"d.json":      encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.32.0"})),
 	}
 }
 
@@ -422,10 +422,10 @@ func TestVerifyHints(t *testing.T) {
 		{"a default of the mesh", map[string]string{"d.json": encode(t, slow.configDump(webNode, sidecarMetadata()))}, d, exitFindings, "may come from meshConfig", ""},
 		{"which the configuration says", map[string]string{"d.json": encode(t, slow.configDump(webNode, sidecarMetadata())), ".meshvet.yaml": "version: 1\nistio:\n  meshConfig: {connectTimeout: 5s}\n"},
 			d, exitFindings, "meshConfig.connectTimeout", "may come from meshConfig"},
-		{"another version of Istio", map[string]string{"d.json": encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.26.2"}))},
-			d, exitClean, "the proxy runs Istio 1.26.2; predictions are proven with Istio 1.31 only", "istio.version"},
-		{"another than the configuration says", map[string]string{"d.json": encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.31.0"})), ".meshvet.yaml": "version: 1\nistio: {version: \"1.30\"}\n"},
-			d, exitClean, "the proxy runs Istio 1.31.0, and istio.version in the configuration is 1.30", "proven"},
+		{"another version of Istio", map[string]string{"d.json": encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.32.1"}))},
+			d, exitClean, "the proxy runs Istio 1.32.1; predictions are proven with Istio 1.31 only", "istio.version"},
+		{"another than the configuration says", map[string]string{"d.json": encode(t, w.configDump(webNode, fields{"NAMESPACE": "shop", "ISTIO_VERSION": "1.31.0"})), ".meshvet.yaml": "version: 1\nistio: {version: \"1.32\"}\n"},
+			d, exitClean, "the proxy runs Istio 1.31.0, and istio.version in the configuration is 1.32", "proven"},
 		{"clusters only", map[string]string{"d.json": encode(t, w.Clusters)}, append(d, "--from", "shop"), exitClean, "the dump has no listeners: ", "the dump has no clusters"},
 		{"listeners only", map[string]string{"d.json": encode(t, w.Listeners)}, append(d, "--from", "shop"), exitClean, "the dump has no clusters: ", "the dump has no listeners"},
 		{"some clusters", map[string]string{"d.json": encode(t, slices.DeleteFunc(slices.Clone(w.Clusters), func(c fields) bool {

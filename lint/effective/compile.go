@@ -102,15 +102,17 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 // withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
 func (c *Cluster) withoutSubsets() bool { return c.Absent != "" && !c.Port.missesEndpoints() }
 
-// portsOf lists the ports of a host for a proxy: those of its target, and those of the other ServiceEntries of the namespace that
-// it does not have itself.
-func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port {
+// mergedPorts lists the ports of a host, as seen from a namespace: those of its target, and those of the other ServiceEntries of the
+// target's namespace that it does not have itself.
+func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []Port {
 	var out []Port
+	at := map[uint32]int{}
 	add := func(m *mesh.Target) {
 		for _, p := range m.Ports {
-			i := slices.IndexFunc(out, func(have Port) bool { return have.Number == p.Number })
+			i, dup := at[p.Number]
 			switch {
-			case i < 0:
+			case !dup:
+				at[p.Number] = len(out)
 				out = append(out, portOf(ix, host, m, p))
 			case out[i].Target == m && out[i].Family == mesh.NoProxy: // UDP and TCP may share a number
 				out[i] = portOf(ix, host, m, p)
@@ -120,11 +122,17 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 		}
 	}
 	add(t)
-	for _, m := range ix.Merged(host, t, proxy.Namespace) {
+	for _, m := range ix.Merged(host, t, from) {
 		if m != t {
 			add(m)
 		}
 	}
+	return out
+}
+
+// portsOf lists the ports of a host for a proxy.
+func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port {
+	out := mergedPorts(ix, host, t, proxy.Namespace)
 	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
 		out = slices.DeleteFunc(out, func(p Port) bool {
 			return !slices.ContainsFunc(ix.RoutesTo(host), func(r *mesh.Route) bool { return r.Port == 0 || r.Port == p.Number })
@@ -289,23 +297,23 @@ func (c *compilation) merged() []*mesh.Target {
 // pilot/pkg/serviceregistry/serviceentry, mergeServicesInstancesByNamespaceHost.
 func (c *compilation) endpoints(port uint32) iter.Seq[object.Value] {
 	return func(yield func(object.Value) bool) {
-		any := false
+		some := false
 		for _, m := range c.merged() {
 			if _, has := m.Port(port); !has || m.HasSelector() {
 				continue
 			}
 			roundRobin := m.Resolution == "DNS_ROUND_ROBIN"
-			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && any) {
-				any = true
+			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && some) {
+				some = true
 				if !yield(object.Value{}) {
 					return
 				}
 			}
 			for _, e := range m.Endpoints().Items() {
-				if roundRobin && any {
+				if roundRobin && some {
 					break
 				}
-				any = true
+				some = true
 				if !yield(e) {
 					return
 				}

@@ -65,7 +65,15 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 func (c *compilation) rerouted() bool {
 	return slices.ContainsFunc(c.ix.VirtualServicesFor(c.port.Host), func(vs *object.Object) bool {
 		gateways := vs.Spec().Get("gateways").Strings()
-		return vs.Spec().Get("http").Len() > 0 && (len(gateways) == 0 || slices.Contains(gateways, "mesh")) && c.ix.SeesVirtualService(vs, c.proxy.Namespace)
+		if len(gateways) > 0 && !slices.Contains(gateways, "mesh") || !c.ix.SeesVirtualService(vs, c.proxy.Namespace) {
+			return false
+		}
+		for _, rule := range vs.Spec().Get("http").Items() {
+			if mesh.MatchesPort(rule, c.port.Number) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

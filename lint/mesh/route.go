@@ -129,7 +129,7 @@ func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if targets := x.Targets(r.Host); slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 }) {
 		return slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
 	}
-	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
+	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && MatchesPort(r.Object.Lookup(r.Path[:3]), port)
 }
 
 // boundToGateway says whether a VirtualService has routes for gateways, not for sidecars alone.
@@ -161,7 +161,7 @@ func (x *Index) receives(r *Route) bool {
 		return true
 	}
 	rule := r.Object.Lookup(r.Path[:3])
-	return slices.ContainsFunc(e.ports, func(port uint32) bool { return matchesPort(rule, port) })
+	return slices.ContainsFunc(e.ports, func(port uint32) bool { return MatchesPort(rule, port) })
 }
 
 // entrance is where requests for the hosts of a VirtualService come in.
@@ -217,8 +217,8 @@ func (x *Index) hasHTTPOn80() bool {
 	return x.http80
 }
 
-// matchesPort says whether an http route's match admits requests that come in on a port.
-func matchesPort(rule object.Value, port uint32) bool {
+// MatchesPort says whether an http route's match admits requests that come in on a port.
+func MatchesPort(rule object.Value, port uint32) bool {
 	match := rule.Get("match")
 	if match.Len() == 0 {
 		return true

@@ -92,7 +92,8 @@ func TestRoutesThatNameNoPort(t *testing.T) {
 		{"the port of requests", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{"+to+"}]"), 80, true},
 		{"the port that is passed through", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{"+to+"}]"), 443, false},
 		{"a match for another port", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 443}], "+to+"}]"), 80, false},
-		{"a host without that port", two("api", host) + entry("egress", "door", "door.example.com", "", "") + virtual("egress", "vs", "hosts: [door.example.com], http: [{"+to+"}]"), 80, false},
+		{"port 80, on which a sidecar takes requests for any host", two("api", host) + entry("egress", "door", "door.example.com", "", "") + virtual("egress", "vs", "hosts: [door.example.com], http: [{"+to+"}]"), 80, true},
+		{"another port than 80", two("api", host) + entry("egress", "door", "door.example.com", "", "") + virtual("egress", "vs", "hosts: [door.example.com], http: [{"+to+"}]"), 443, false},
 	} {
 		ix := world(t, Settings{}, c.objects)
 		if got := ix.HasCleartextRoute(host, c.port); got != c.want {

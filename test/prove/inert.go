@@ -24,10 +24,10 @@ func (f family) String() string {
 
 // inertPath is a field of a cluster that Envoy does not act on for clusters of some families, although Istio writes it.
 type inertPath struct {
-	path     string
-	families []family
-	why      string
-	source   string // text of Envoy's API, or facts that were measured
+	Path     string
+	Families []family
+	Why      string
+	Source   string // text of Envoy's API, or facts that were measured
 }
 
 // inertPaths is the table of them. What only an HTTP codec or the HTTP router reads is inert where there is only tcp_proxy.
@@ -51,7 +51,7 @@ func inertPaths() []inertPath {
 // inert says whether Envoy ignores a path of a cluster of a family.
 func inert(path string, f family) bool {
 	for _, row := range inertPaths() {
-		if matches(path, row.path) && (f == unused || slices.Contains(row.families, f)) {
+		if matches(path, row.Path) && (f == unused || slices.Contains(row.Families, f)) {
 			return true
 		}
 	}

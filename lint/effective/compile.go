@@ -110,6 +110,7 @@ func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []
 	add := func(m *mesh.Target) {
 		for _, p := range m.Ports {
 			i, dup := at[p.Number]
+			requests := dup && out[i].Family == mesh.L4 && (p.Family == mesh.L7 || p.Family == mesh.Sniffed)
 			switch {
 			case !dup:
 				at[p.Number] = len(out)
@@ -118,6 +119,10 @@ func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []
 				out[i] = portOf(ix, host, m, p)
 			case !mesh.SharePorts(t, out[i].Target) && mesh.SharePorts(t, m):
 				out[i] = portOf(ix, host, m, p)
+				requests = false
+			}
+			if requests { // the other's listener leads to the same cluster
+				out[i].Routed = true
 			}
 		}
 	}

@@ -185,8 +185,13 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 		}
 		for _, d := range differences(pair) {
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if f.Rule.Proof.Kind == "inert" && isCluster && (!about(f, name) || inert(d.path, familyOf(pair.before, name))) {
-				continue
+			if f.Rule.Proof.Kind == "inert" && isCluster {
+				family := familyOf(pair.before, name)
+				// A mere remark is about the ports where a field does nothing; it serves others.
+				remark := f.Severity == lint.Info && family != l4
+				if !about(f, name) || inert(d.path, family) || remark {
+					continue
+				}
 			}
 			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s %s goes from %s to %s without it",
 				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.resource, d.path, d.before, d.after))
@@ -198,9 +203,10 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 	return nil
 }
 
-// differences are those of resources that Envoy gets: of several with one name, in an order that varies, it keeps the first.
+// differences are those that mean something in resources that Envoy gets: of several with one name, in an order that varies, it
+// keeps the first.
 func differences(p pair) []change {
-	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool { return strings.Contains(c.resource, "#") })
+	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool { return strings.Contains(c.resource, "#") || saysNothing(c) })
 }
 
 // about says whether a finding is about the port of a cluster: what it calls inert may be of use to others.
@@ -294,10 +300,8 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 // steering are the paths by which a cluster's destination, protocol and TLS are chosen. No safe fix changes them.
 var steering = []string{
 	"type", "cluster_type", "transport_socket", "transport_socket_matches",
-	httpOptions + ".explicit_http_config.http_protocol_options", httpOptions + ".use_downstream_protocol_config", httpOptions + ".upstream_http_protocol_options",
+	options + ".use_downstream_protocol_config", options + ".upstream_http_protocol_options",
 }
-
-const httpOptions = "typed_extension_protocol_options.HttpProtocolOptions"
 
 // derived are the paths that Istio writes of its own accord along with a field that the author states.
 var derived = []struct{ field, path string }{
@@ -314,24 +318,20 @@ var derived = []struct{ field, path string }{
 	{"loadBalancer", "round_robin_lb_config"},
 	{"loadBalancer", "ring_hash_lb_config"},
 	{"loadBalancer", "maglev_lb_config"},
-	{"connectionPool", httpOptions + ".common_http_protocol_options"},
+	{"connectionPool", options + ".common_http_protocol_options"},
 }
 
-// stated says whether a change of a cluster comes of what a fix writes: of the value of one of its fields, or along with one.
+// stated says whether a change of a cluster is to a value that the rule states once it is fixed, or comes along with one.
 func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) bool {
 	if c == nil {
 		return false
 	}
-	// Envoy speaks HTTP/1 where nothing is said, and Istio says so where anything else is said beside it.
-	spoken := d.path == httpOptions+".explicit_http_config.http_protocol_options" && d.before == absent && d.after == envoy.Empty
-	if !spoken && slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
+	if slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
 		return false
 	}
 	writes := slices.DeleteFunc(slices.Clone(ops), func(op lint.Op) bool { return op.Kind == lint.Remove })
 	for _, s := range c.Settings {
-		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) && slices.ContainsFunc(writes, func(op lint.Op) bool {
-			return len(s.Origin.Path) >= len(op.Path) && s.Origin.Path[:len(op.Path)].Equal(op.Path)
-		}) {
+		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) {
 			return true
 		}
 	}
@@ -339,7 +339,7 @@ func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) boo
 		pattern, prefix := strings.CutSuffix(along.path, "*")
 		return (matches(d.path, along.path) || prefix && strings.HasPrefix(d.path, pattern)) &&
 			slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any(along.field)) })
-	}) || spoken && slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any("connectionPool")) })
+	})
 }
 
 // patched is an object after operations, read again.

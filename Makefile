@@ -22,6 +22,9 @@ FUZZTIME   ?= 1m
 FUZZ       ?= .
 # The rules that are proven; empty means all.
 PROVE      ?=
+# How many random meshes make prove-corpus compiles, and the report that it writes when all collections are there; PROOF= writes none.
+RANDOM_MESHES ?= 2000
+PROOF         ?= docs/proof.md
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -30,6 +33,7 @@ SUITES     ?=
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
 CASES       ?= ../shared/check/cases
+MANIFESTS   ?= ../shared
 # The rules whose answers `make cases` compares; empty means all that the binary has.
 CASE_RULES  ?=
 
@@ -60,6 +64,15 @@ prove: oracle ## Compile the fixtures of the rules, check what proof.yaml claims
 .PHONY: prove-check
 prove-check: oracle ## Compile the fixtures again and fail if a proof does not hold or is out of date
 	$(GO) run ./test/prove -oracle bin/oracle check $(PROVE)
+
+.PHONY: prove-corpus
+prove-corpus: oracle ## Hold predictions and findings on whole collections of manifests against Istio; write docs/proof.md if all are there
+	@sets=('fixtures and examples=rules/testdata,policies/testdata,examples') report=(); \
+	for set in 'public manifests=$(CORPUS)' 'cases with known answers=$(MANIFESTS)/cases' 'measured facts=$(MANIFESTS)/oracle/facts'; do \
+	  if [ -e "$${set#*=}" ]; then sets+=("$$set"); else echo "$${set%=*}: $${set#*=} is not there"; fi; \
+	done; \
+	[ "$${#sets[@]}" -lt 4 ] || report=(-report '$(PROOF)'); \
+	$(GO) run ./test/prove -oracle bin/oracle corpus -random $(RANDOM_MESHES) "$${report[@]}" "$${sets[@]}"
 
 .PHONY: test-oracle
 test-oracle: ## Run the tests of the oracle

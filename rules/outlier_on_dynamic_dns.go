@@ -64,7 +64,7 @@ func outlierFromRule(p *lint.Pass) {
 	dynamic := whichever(reach.Ports, effective.Port.Dynamic)
 	onlyDynamic := len(dynamic) > 0 && len(dynamic) == len(whichever(reach.Ports, effective.Port.Compiled))
 	for _, w := range effective.WrittenIn(p.Object, "outlierDetection", reach) {
-		if w.Level.Shadowed {
+		if w.Level.Shadowed || w.Value.Get("minHealthPercent").Int() < 0 { // a negative share keeps Istio from the missing field
 			continue
 		}
 		hit := whichever(w.Level.Ports, effective.Port.Dynamic)

@@ -47,6 +47,9 @@ func (a *app) newDocsCommand() *cobra.Command {
 				if err := writeGenerated(filepath.Join(schemas, "effective.schema.json"), writeEffectiveSchema); err != nil {
 					return err
 				}
+				if err := writeGenerated(filepath.Join(schemas, "verify.schema.json"), writeVerifySchema); err != nil {
+					return err
+				}
 				return writeGenerated(filepath.Join(schemas, "config.schema.json"), func(w io.Writer) error { return writeConfigSchema(w, all) })
 			}
 			return nil

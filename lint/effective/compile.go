@@ -45,70 +45,99 @@ func ClusterName(port uint32, subset string, host mesh.Host) string {
 // Clusters lists what Istio compiles for a host and a proxy, port by port, each followed by its subsets. It is empty if the
 // proxy sees no such host.
 func Clusters(ix *mesh.Index, proxy Proxy, host mesh.Host) []*Cluster {
-	return clusters(ix, proxy, host, func(uint32) bool { return true }, func(string) bool { return true })
+	return slices.Collect(EachCluster(ix, proxy, host))
 }
 
-// clusters compiles the ports and subsets that are wanted: a host may have hundreds of the one and thousands of the other.
-func clusters(ix *mesh.Index, proxy Proxy, host mesh.Host, port func(uint32) bool, subset func(string) bool) []*Cluster {
-	t := proxy.resolve(ix, host)
-	if t == nil {
-		return nil
-	}
-	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
-	var out []*Cluster
-	for _, p := range portsOf(ix, proxy, host, t) {
-		if !port(p.Number) {
-			continue
+// EachCluster is Clusters one by one: a host may have hundreds of ports and thousands of subsets.
+func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster] {
+	return func(yield func(*Cluster) bool) {
+		t := proxy.resolve(ix, host)
+		if t == nil {
+			return
 		}
-		base := newCompilation(ix, proxy, rule, t, p).cluster(nil)
-		if subset("") {
-			out = append(out, base)
-		}
-		if rule == nil || base.Absent != "" && !p.missesEndpoints() {
-			continue
-		}
-		for _, s := range rule.Subsets {
-			if subset(s.Name) {
-				out = append(out, newCompilation(ix, proxy, rule, t, p).subset(s, base.Type))
+		rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
+		for _, p := range portsOf(ix, proxy, host, t) {
+			base := newCompilation(ix, proxy, rule, t, p).cluster(nil)
+			if !yield(base) {
+				return
+			}
+			if rule == nil || base.withoutSubsets() {
+				continue
+			}
+			for _, s := range rule.Subsets {
+				if !yield(newCompilation(ix, proxy, rule, t, p).subset(s, base.Type)) {
+					return
+				}
 			}
 		}
 	}
-	return out
 }
 
 // ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
 func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
-	for _, c := range clusters(ix, proxy, host, func(n uint32) bool { return n == port }, func(name string) bool { return name == subset }) {
-		if c.Subset == subset {
-			return c
-		}
+	t := proxy.resolve(ix, host)
+	if t == nil {
+		return nil
 	}
-	return nil
+	ports := portsOf(ix, proxy, host, t)
+	i := slices.IndexFunc(ports, func(p Port) bool { return p.Number == port })
+	if i < 0 {
+		return nil
+	}
+	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
+	base := newCompilation(ix, proxy, rule, t, ports[i]).cluster(nil)
+	if subset == "" {
+		return base
+	}
+	if rule == nil || base.withoutSubsets() {
+		return nil
+	}
+	s, ok := rule.Subset(subset)
+	if !ok {
+		return nil
+	}
+	return newCompilation(ix, proxy, rule, t, ports[i]).subset(s, base.Type)
 }
 
-// portsOf lists the ports of a host for a proxy: those of its target, and those of the other ServiceEntries of the namespace that
-// it does not have itself.
-func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port {
+// withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
+func (c *Cluster) withoutSubsets() bool { return c.Absent != "" && !c.Port.missesEndpoints() }
+
+// mergedPorts lists the ports of a host, as seen from a namespace: those of its target, and those of the other ServiceEntries of the
+// target's namespace that it does not have itself.
+func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []Port {
 	var out []Port
+	at := map[uint32]int{}
 	add := func(m *mesh.Target) {
 		for _, p := range m.Ports {
-			i := slices.IndexFunc(out, func(have Port) bool { return have.Number == p.Number })
+			i, dup := at[p.Number]
+			requests := dup && out[i].Family == mesh.L4 && (p.Family == mesh.L7 || p.Family == mesh.Sniffed)
 			switch {
-			case i < 0:
+			case !dup:
+				at[p.Number] = len(out)
 				out = append(out, portOf(ix, host, m, p))
 			case out[i].Target == m && out[i].Family == mesh.NoProxy: // UDP and TCP may share a number
 				out[i] = portOf(ix, host, m, p)
 			case !mesh.SharePorts(t, out[i].Target) && mesh.SharePorts(t, m):
 				out[i] = portOf(ix, host, m, p)
+				requests = false
+			}
+			if requests { // the other's listener leads to the same cluster
+				out[i].Routed = true
 			}
 		}
 	}
 	add(t)
-	for _, m := range ix.Merged(host, t, proxy.Namespace) {
+	for _, m := range ix.Merged(host, t, from) {
 		if m != t {
 			add(m)
 		}
 	}
+	return out
+}
+
+// portsOf lists the ports of a host for a proxy.
+func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port {
+	out := mergedPorts(ix, host, t, proxy.Namespace)
 	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
 		out = slices.DeleteFunc(out, func(p Port) bool {
 			return !slices.ContainsFunc(ix.RoutesTo(host), func(r *mesh.Route) bool { return r.Port == 0 || r.Port == p.Number })
@@ -273,23 +302,23 @@ func (c *compilation) merged() []*mesh.Target {
 // pilot/pkg/serviceregistry/serviceentry, mergeServicesInstancesByNamespaceHost.
 func (c *compilation) endpoints(port uint32) iter.Seq[object.Value] {
 	return func(yield func(object.Value) bool) {
-		any := false
+		some := false
 		for _, m := range c.merged() {
 			if _, has := m.Port(port); !has || m.HasSelector() {
 				continue
 			}
 			roundRobin := m.Resolution == "DNS_ROUND_ROBIN"
-			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && any) {
-				any = true
+			if m.Endpoints().Len() == 0 && strings.HasPrefix(m.Resolution, "DNS") && !(roundRobin && some) {
+				some = true
 				if !yield(object.Value{}) {
 					return
 				}
 			}
 			for _, e := range m.Endpoints().Items() {
-				if roundRobin && any {
+				if roundRobin && some {
 					break
 				}
-				any = true
+				some = true
 				if !yield(e) {
 					return
 				}

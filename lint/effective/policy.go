@@ -58,11 +58,15 @@ type Levels struct {
 	version istio.Release
 }
 
-// LevelsOf returns the levels of a rule taken by itself. subset is an index into spec.subsets, -1 = none.
+// LevelsOf returns the levels of a rule taken by itself; the destination level above a subset is the one of whichever rule Istio takes
+// it from, if it merges several. subset is an index into spec.subsets, -1 = none.
 func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
 	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix)}
 	if subset >= 0 {
 		l.Subset, l.SubsetPath = o, object.Path{"spec", "subsets", subset}
+		if m := ix.MergedWith(o); m != nil && m.Policy != nil {
+			l.Policy = m.Policy.Object
+		}
 	}
 	return l
 }

@@ -2,6 +2,7 @@ package effective
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -39,6 +40,9 @@ func ClusterTypeOf(t *mesh.Target) ClusterType {
 	case "STATIC":
 		return EDS
 	case "DNS":
+		if strings.EqualFold(t.Object.Annotation("istio.io/connect-strategy"), "RACE_FIRST_TCP_CONNECT") {
+			return LogicalDNS
+		}
 		return StrictDNS
 	case "DNS_ROUND_ROBIN":
 		return LogicalDNS
@@ -120,23 +124,20 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 	}
 	var out Reach
 	seen := map[class]int{}
-	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
-		named := t.Object.Spec().Get("subjectAltNames").Len() > 0
-		for _, p := range t.Ports {
-			endpoints := -1
-			if n, known := EndpointCount(ix, hit.Host, t, p, object.Value{}); known {
-				endpoints = n
-			}
-			port := portOf(ix, hit.Host, t, p)
-			c := class{p.Number, p.Protocol, port.Cluster, t.External, port.InCluster, p.TargetPort, endpoints, named, port.Routed}
-			if i, dup := seen[c]; dup {
-				out.Hosts[i]++
-				continue
-			}
-			seen[c] = len(out.Ports)
-			out.Ports = append(out.Ports, port)
-			out.Hosts = append(out.Hosts, 1)
+	walk(ix, o, &out, func(hit mesh.Reached, port Port) {
+		endpoints := -1
+		if n, known := EndpointCount(ix, hit.Host, port.Target, port.Port, object.Value{}); known {
+			endpoints = n
 		}
+		named := port.Target.Object.Spec().Get("subjectAltNames").Len() > 0
+		c := class{port.Number, port.Protocol, port.Cluster, port.Target.External, port.InCluster, port.TargetPort, endpoints, named, port.Routed}
+		if i, dup := seen[c]; dup {
+			out.Hosts[i]++
+			return
+		}
+		seen[c] = len(out.Ports)
+		out.Ports = append(out.Ports, port)
+		out.Hosts = append(out.Hosts, 1)
 	})
 	return out
 }
@@ -144,17 +145,15 @@ func ReachOf(ix *mesh.Index, o *object.Object) Reach {
 // EachPortOf is ReachOf with every port of every host listed, so that they can be counted and named.
 func EachPortOf(ix *mesh.Index, o *object.Object) Reach {
 	var out Reach
-	walk(ix, o, &out, func(hit mesh.Reached, t *mesh.Target) {
-		for _, p := range t.Ports {
-			out.Ports = append(out.Ports, portOf(ix, hit.Host, t, p))
-			out.Hosts = append(out.Hosts, 1)
-		}
+	walk(ix, o, &out, func(_ mesh.Reached, port Port) {
+		out.Ports = append(out.Ports, port)
+		out.Hosts = append(out.Hosts, 1)
 	})
 	return out
 }
 
-// walk visits the targets that a rule governs, for each of its hosts in the order of names, and notes them in r.
-func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *mesh.Target)) {
+// walk visits the ports that a rule governs, for each of its hosts in the order of names, and notes their targets in r.
+func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, Port)) {
 	if ix.Get(o.Key) != o {
 		ix = ix.With(o)
 	}
@@ -174,7 +173,9 @@ func walk(ix *mesh.Index, o *object.Object, r *Reach, visit func(mesh.Reached, *
 				seen[t] = true
 				r.Targets = append(r.Targets, t)
 			}
-			visit(hit, t)
+		}
+		for _, port := range mergedPorts(ix, hit.Host, hit.Target, hit.From) {
+			visit(hit, port)
 		}
 	}
 }

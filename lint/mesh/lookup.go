@@ -158,6 +158,22 @@ func (x *Index) Rule(o *object.Object) *DestinationRule {
 	return ruleOf(o, x.settings.ClusterDomain)
 }
 
+// MergedWith returns what Istio makes of a rule and those beside it for the clients of its own namespace, else for those of others;
+// nil if the index does not hold the rule.
+func (x *Index) MergedWith(o *object.Object) *Merged {
+	for _, p := range x.poolsAt(QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain)) {
+		if p.namespace != NamespaceOf(o) {
+			continue
+		}
+		for _, pool := range p.merged {
+			if i := slices.IndexFunc(pool, func(m *Merged) bool { return m.Has(o) }); i >= 0 {
+				return pool[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Target returns the target of a ServiceEntry or Service, nil for other kinds.
 func (x *Index) Target(o *object.Object) *Target {
 	// Its first host finds it without reading all of it again.

@@ -126,7 +126,10 @@ func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.gateways {
 		return true
 	}
-	return slices.ContainsFunc(x.Targets(r.Host), func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
+	if targets := x.Targets(r.Host); slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 }) {
+		return slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
+	}
+	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
 }
 
 // boundToGateway says whether a VirtualService has routes for gateways, not for sidecars alone.

@@ -79,3 +79,25 @@ func TestCleartextRoutes(t *testing.T) {
 		})
 	}
 }
+
+// A sidecar sends what comes in on a port to the same port of a destination that names none.
+func TestRoutesThatNameNoPort(t *testing.T) {
+	const host = "api.example.com"
+	to := "route: [{destination: {host: api.example.com}}]"
+	for _, c := range []struct {
+		name, objects string
+		port          uint32
+		want          bool
+	}{
+		{"the port of requests", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{"+to+"}]"), 80, true},
+		{"the port that is passed through", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{"+to+"}]"), 443, false},
+		{"a match for another port", two("api", host) + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{port: 443}], "+to+"}]"), 80, false},
+		{"port 80, on which a sidecar takes requests for any host", two("api", host) + entry("egress", "door", "door.example.com", "", "") + virtual("egress", "vs", "hosts: [door.example.com], http: [{"+to+"}]"), 80, true},
+		{"another port than 80", two("api", host) + entry("egress", "door", "door.example.com", "", "") + virtual("egress", "vs", "hosts: [door.example.com], http: [{"+to+"}]"), 443, false},
+	} {
+		ix := world(t, Settings{}, c.objects)
+		if got := ix.HasCleartextRoute(host, c.port); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

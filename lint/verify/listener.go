@@ -22,7 +22,7 @@ func TCPProxies(listener map[string]any) []TCPProxy {
 	var out []TCPProxy
 	eachMessage(listener, "TcpProxy", func(m map[string]any) {
 		cluster, _ := m["cluster"].(string)
-		if !strings.HasPrefix(cluster, "outbound|") {
+		if !strings.HasPrefix(cluster, outbound) {
 			return
 		}
 		p := TCPProxy{Cluster: cluster, Leaves: envoy.Leaves{}}

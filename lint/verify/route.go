@@ -9,30 +9,39 @@ import (
 	"github.com/meshvet/meshvet/lint/envoy"
 )
 
-// Retries are how a route retries what it sends to a cluster, as text: "2 retries, timeout 0s".
-type Retries struct{ Cluster, Text string }
+// Retries are how a route retries what it sends to a cluster.
+type Retries struct {
+	Cluster string
+	Text    string // "2 retries, timeout 0s"
+	// Config is Istio's name for the object that the route was made from, such as
+	// /apis/networking.istio.io/v1/namespaces/shop/virtual-service/bookings; "" if Istio made it by itself.
+	Config string
+}
 
 // RouteRetries finds the routes of a route configuration that send to one outbound cluster, decoded from JSON in either spelling.
 func RouteRetries(config map[string]any) []Retries {
 	var out []Retries
-	var walk func(any)
-	walk = func(v any) {
+	var walk func(v any, madeFrom string)
+	walk = func(v any, madeFrom string) {
 		switch v := v.(type) {
 		case map[string]any:
+			if own := configOf(v); own != "" {
+				madeFrom = own
+			}
 			cluster, _ := v["cluster"].(string)
-			if timeout, isRoute := v["timeout"]; isRoute && strings.HasPrefix(cluster, "outbound|") {
-				out = append(out, Retries{cluster, retriesText(attemptsOf(v), envoy.Text(timeout))})
+			if timeout, isRoute := v["timeout"]; isRoute && strings.HasPrefix(cluster, outbound) {
+				out = append(out, Retries{Cluster: cluster, Text: retriesText(attemptsOf(v), envoy.Text(timeout)), Config: madeFrom})
 			}
 			for _, item := range v {
-				walk(item)
+				walk(item, madeFrom)
 			}
 		case []any:
 			for _, item := range v {
-				walk(item)
+				walk(item, madeFrom)
 			}
 		}
 	}
-	walk(config)
+	walk(config, "")
 	return out
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/envoy"
 	"github.com/meshvet/meshvet/lint/linttest"
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/test/prove/agree"
 	"github.com/meshvet/meshvet/test/prove/oracle"
@@ -25,22 +25,25 @@ import (
 
 // tally is what came of a set of inputs.
 type tally struct {
-	Name     string
-	Files    int // that were read
-	Outcome  agree.Outcome
-	Removals map[string]*removals // by rule
-	Fixes    map[string]*removals
+	Name    string
+	Files   int // that were read; of random meshes, how many there are
+	Outcome agree.Outcome
+	// Claims count the fields that findings call ignored or inert and that were taken away, Fixes the safe fixes that were applied,
+	// by rule.
+	Claims, Fixes map[string]int
+	// Unshown are the claims about which the mesh has no cluster, so that it would show nothing if they were wrong.
+	Unshown map[string]int
 	// Refused are files of which the oracle takes no object, with the reason.
 	Refused []string
 }
 
-// removals count how often a claim about a field, or about a fix, was put to the test.
-type removals struct{ Tested, Vacuous int }
+func newTally(name string) *tally {
+	return &tally{Name: name, Claims: map[string]int{}, Fixes: map[string]int{}, Unshown: map[string]int{}}
+}
 
 // corpus holds every manifest of some folders and files against Istio: what is predicted of it, and what findings on it claim.
-func (p *prover) corpus(ctx context.Context, out io.Writer, name string, paths []string) (*tally, error) {
-	t := &tally{Name: name, Removals: map[string]*removals{}, Fixes: map[string]*removals{}}
-	for _, root := range paths {
+func (p *prover) corpus(ctx context.Context, t *tally, roots []string) error {
+	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
 				return err
@@ -51,20 +54,29 @@ func (p *prover) corpus(ctx context.Context, out io.Writer, name string, paths [
 			return p.corpusFile(ctx, t, path)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", root, err)
+			return fmt.Errorf("%s: %w", root, err)
 		}
 	}
-	p.tell(out, t)
-	return t, nil
+	return nil
 }
 
-func (p *prover) tell(out io.Writer, t *tally) {
-	o := &t.Outcome
-	fmt.Fprintf(out, "%s: %d files, %d meshes, %d proxies, %d clusters, %d tcp_proxy filters, %d routes, %d fields compared; %d contradictions\n",
-		t.Name, t.Files, o.Meshes, o.Proxies, o.Clusters, o.Filters, o.Routes, o.Leaves, len(o.Contradictions))
-	for _, c := range o.Contradictions {
-		fmt.Fprintf(out, "  %s\n", c)
+// random is corpus for random meshes, from one seed on. Of each mesh one proxy is compiled, another one for the next.
+func (p *prover) random(ctx context.Context, t *tally, first, count uint64) error {
+	for seed := first; seed < first+count; seed++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		m, err := agree.Random(seed)
+		if err != nil {
+			return err
+		}
+		t.Files++
+		all := m.Proxies()
+		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
@@ -80,33 +92,12 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 	return p.hold(ctx, t, m, m.Proxies())
 }
 
-// random is corpus for random meshes, from one seed up to another. Of each mesh one proxy is compiled, another one for the next.
-func (p *prover) random(ctx context.Context, out io.Writer, first, end uint64) (*tally, error) {
-	t := &tally{Name: fmt.Sprintf("random meshes %d to %d", first, end-1), Removals: map[string]*removals{}, Fixes: map[string]*removals{}}
-	for seed := first; seed < end; seed++ {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		m, err := agree.Random(seed)
-		if err != nil {
-			return nil, err
-		}
-		t.Files++
-		all := m.Proxies()
-		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
-			return nil, err
-		}
-	}
-	p.tell(out, t)
-	return t, nil
-}
-
 // hold holds one mesh against Istio.
 func (p *prover) hold(ctx context.Context, t *tally, m *agree.Mesh, proxies []effective.Proxy) error {
 	outcome, err := agree.Compare(ctx, p.oracle, m, proxies)
 	if err != nil {
 		t.Refused = append(t.Refused, oneLine(err.Error()))
-		return nil //nolint:nilerr // it is told with the others at the end
+		return nil
 	}
 	t.Outcome.Add(outcome)
 	if len(outcome.Died) > 0 {
@@ -122,7 +113,7 @@ func (p *prover) claimsOn(ctx context.Context, t *tally, m *agree.Mesh, proxies 
 	if err != nil {
 		return err
 	}
-	engine, err := lint.New(p.rules, &lint.Config{Complete: lint.AllKinds(), Mesh: settings})
+	engine, err := p.engine(m.MeshConfig == "", settings)
 	if err != nil {
 		return err
 	}
@@ -153,16 +144,20 @@ func (p *prover) claimsOn(ctx context.Context, t *tally, m *agree.Mesh, proxies 
 	return nil
 }
 
-func counter(of map[string]*removals, rule string) *removals {
-	if of[rule] == nil {
-		of[rule] = &removals{}
+// engine judges meshes that are completely known. The one for the default mesh configuration is made once.
+func (p *prover) engine(plain bool, settings mesh.Settings) (*lint.Engine, error) {
+	if plain && p.plain != nil {
+		return p.plain, nil
 	}
-	return of[rule]
+	e, err := lint.New(p.rules, &lint.Config{Complete: lint.AllKinds(), Mesh: settings})
+	if err == nil && plain {
+		p.plain = e
+	}
+	return e, err
 }
 
 // removal takes the field away that a finding calls ignored or inert. What a finding says of the host is about the whole rule.
 func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object.Object, f *lint.Finding, proxies []effective.Proxy) error {
-	n := counter(t.Removals, f.Rule.ID)
 	var changed *object.Object
 	if !f.Path.Equal(object.Path{"spec", "host"}) {
 		raw, err := json.Marshal(o.Root())
@@ -174,8 +169,8 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 			return fmt.Errorf("%s: %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 		}
 	}
-	n.Tested++
-	live := false
+	t.Claims[f.Rule.ID]++
+	shown := changed == nil // nothing is to be seen of a rule that reaches nothing
 	for _, proxy := range proxies {
 		pair, ok, err := p.pair(ctx, m, m.With(o, changed), proxy)
 		if err != nil {
@@ -184,22 +179,34 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 		if !ok {
 			continue
 		}
-		for name := range pair.before {
-			live = live || strings.HasPrefix(name, "cluster outbound|")
+		for resource := range pair.before {
+			name, isCluster := strings.CutPrefix(resource, "cluster outbound")
+			shown = shown || isCluster && about(f, "outbound"+name)
 		}
-		for _, d := range diff(pair.before, pair.after) {
+		for _, d := range differences(pair) {
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if f.Rule.Proof.Kind == "inert" && isCluster && (!about(f, name) || inert(d.path, familyOf(pair.before, name))) {
-				continue
+			if f.Rule.Proof.Kind == "inert" && isCluster {
+				family := familyOf(pair.before, name)
+				// A mere remark is about the ports where a field does nothing; it serves others.
+				remark := f.Severity == lint.Info && family != l4
+				if !about(f, name) || inert(d.path, family) || remark {
+					continue
+				}
 			}
 			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s %s goes from %s to %s without it",
 				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.resource, d.path, d.before, d.after))
 		}
 	}
-	if !live {
-		n.Vacuous++
+	if !shown {
+		t.Unshown[f.Rule.ID]++
 	}
 	return nil
+}
+
+// differences are those that mean something in resources that Envoy gets: of several with one name, in an order that varies, it
+// keeps the first.
+func differences(p pair) []change {
+	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool { return strings.Contains(c.resource, "#") || saysNothing(c) })
 }
 
 // about says whether a finding is about the port of a cluster: what it calls inert may be of use to others.
@@ -264,7 +271,7 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 	if err != nil {
 		return fmt.Errorf("%s: the fix of %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 	}
-	counter(t.Fixes, f.Rule.ID).Tested++
+	t.Fixes[f.Rule.ID]++
 	after := m.With(o, changed)
 	for _, proxy := range proxies {
 		pair, ok, err := p.pair(ctx, m, after, proxy)
@@ -278,7 +285,7 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 		if err != nil {
 			return err
 		}
-		for _, d := range diff(pair.before, pair.after) {
+		for _, d := range differences(pair) {
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
 			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d)) {
 				continue
@@ -293,10 +300,8 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 // steering are the paths by which a cluster's destination, protocol and TLS are chosen. No safe fix changes them.
 var steering = []string{
 	"type", "cluster_type", "transport_socket", "transport_socket_matches",
-	httpOptions + ".explicit_http_config.http_protocol_options", httpOptions + ".use_downstream_protocol_config", httpOptions + ".upstream_http_protocol_options",
+	options + ".use_downstream_protocol_config", options + ".upstream_http_protocol_options",
 }
-
-const httpOptions = "typed_extension_protocol_options.HttpProtocolOptions"
 
 // derived are the paths that Istio writes of its own accord along with a field that the author states.
 var derived = []struct{ field, path string }{
@@ -313,24 +318,20 @@ var derived = []struct{ field, path string }{
 	{"loadBalancer", "round_robin_lb_config"},
 	{"loadBalancer", "ring_hash_lb_config"},
 	{"loadBalancer", "maglev_lb_config"},
-	{"connectionPool", httpOptions + ".common_http_protocol_options"},
+	{"connectionPool", options + ".common_http_protocol_options"},
 }
 
-// stated says whether a change of a cluster comes of what a fix writes: of the value of one of its fields, or along with one.
+// stated says whether a change of a cluster is to a value that the rule states once it is fixed, or comes along with one.
 func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) bool {
 	if c == nil {
 		return false
 	}
-	// Envoy speaks HTTP/1 where nothing is said, and Istio says so where anything else is said beside it.
-	spoken := d.path == httpOptions+".explicit_http_config.http_protocol_options" && d.before == absent && d.after == envoy.Empty
-	if !spoken && slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
+	if slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
 		return false
 	}
 	writes := slices.DeleteFunc(slices.Clone(ops), func(op lint.Op) bool { return op.Kind == lint.Remove })
 	for _, s := range c.Settings {
-		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) && slices.ContainsFunc(writes, func(op lint.Op) bool {
-			return len(s.Origin.Path) >= len(op.Path) && s.Origin.Path[:len(op.Path)].Equal(op.Path)
-		}) {
+		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) {
 			return true
 		}
 	}
@@ -338,7 +339,7 @@ func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) boo
 		pattern, prefix := strings.CutSuffix(along.path, "*")
 		return (matches(d.path, along.path) || prefix && strings.HasPrefix(d.path, pattern)) &&
 			slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any(along.field)) })
-	}) || spoken && slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any("connectionPool")) })
+	})
 }
 
 // patched is an object after operations, read again.

@@ -3,6 +3,8 @@
 //	prove -oracle BINARY write [RULE...]   compile the fixtures, check the claims, write each proof.golden
 //	prove -oracle BINARY check [RULE...]   the same, but compare with each proof.golden instead
 //	prove -oracle BINARY show RULE [CASE]  print all that differs, and what a proof.yaml could say
+//	prove -oracle BINARY corpus [FLAG...] [NAME=PATH...]
+//	                                       hold predictions and findings on whole folders, and on random meshes, against Istio
 //
 // The claims of a rule are in the proof.yaml of its fixture folder; see claims.
 package main
@@ -54,8 +56,8 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		return err
 	}
 	verb := flags.Arg(0)
-	if !slices.Contains([]string{"write", "check", "show", "corpus", "random"}, verb) || slices.Contains([]string{"show", "corpus", "random"}, verb) && flags.NArg() < 2 {
-		return errors.New("say write, check, show RULE or corpus PATH")
+	if !slices.Contains([]string{"write", "check", "show", "corpus"}, verb) || verb == "show" && flags.NArg() < 2 {
+		return errors.New("say write, check, show RULE or corpus")
 	}
 	all, err := ruleSet(ctx)
 	if err != nil {
@@ -72,15 +74,7 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 	}()
 	p := &prover{oracle: client, rules: all, root: *root}
 	if verb == "corpus" {
-		_, err := p.corpus(ctx, out, "corpus", flags.Args()[1:])
-		return err
-	}
-	if verb == "random" {
-		var a, b uint64
-		fmt.Sscan(flags.Arg(1), &a)
-		fmt.Sscan(flags.Arg(2), &b)
-		_, err := p.random(ctx, out, a, b)
-		return err
+		return p.corpora(ctx, out, flags.Args()[1:])
 	}
 	if verb == "show" {
 		return p.show(ctx, out, flags.Arg(1), flags.Args()[2:])

@@ -248,7 +248,7 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	for _, row := range inertPaths() {
-		path := strings.ReplaceAll(row.path, "[*]", "[0]") + ".value"
+		path := strings.ReplaceAll(row.Path, "[*]", "[0]") + ".value"
 		if !inert(path, l4) || inert(path, l7) || inert(path, sniffed) || !inert(path, unused) {
 			t.Errorf("%s is not inert on L4 alone", path)
 		}

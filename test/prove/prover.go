@@ -25,6 +25,7 @@ type prover struct {
 	oracle compiler
 	rules  []lint.Rule
 	root   string
+	plain  *lint.Engine // for meshes without a configuration of their own
 }
 
 // prove checks the claims of one rule. faults are claims that do not hold; an error is anything that keeps them from being checked.

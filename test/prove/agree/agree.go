@@ -18,6 +18,7 @@ import (
 
 // Compiler compiles jobs.
 type Compiler interface {
+	// Compile has one job done, as oracle.Client does.
 	Compile(ctx context.Context, job *oracle.Job) (*oracle.Result, error)
 }
 

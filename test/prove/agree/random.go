@@ -18,8 +18,8 @@ func Random(seed uint64) (*Mesh, error) {
 	for i := range 1 + d.IntN(4) {
 		objects = append(objects, d.serviceEntry(i))
 	}
-	for i := range d.IntN(3) {
-		objects = append(objects, d.service(i))
+	for range d.IntN(3) {
+		objects = append(objects, d.service())
 	}
 	for i := range d.IntN(5) {
 		objects = append(objects, d.destinationRule(i))
@@ -140,7 +140,7 @@ func (d dice) serviceEntry(i int) any {
 	return o
 }
 
-func (d dice) service(i int) any {
+func (d dice) service() any {
 	spec := fields{"ports": []any{fields{"name": pick(d, "http", "grpc-x", "tcp-y", "https", "odd", "http2"), "port": pick(d, 80, 443, 8080)}}, "selector": fields{"app": "web"}}
 	switch d.IntN(5) {
 	case 0:

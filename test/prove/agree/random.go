@@ -130,14 +130,14 @@ func (d dice) serviceEntry(i int) any {
 		}
 		spec["endpoints"] = list
 	}
-	o := manifest("ServiceEntry", "networking.istio.io/v1", fmt.Sprintf("se%d", i), d.namespace(), spec)
+	meta := fields{"name": fmt.Sprintf("se%d", i), "namespace": d.namespace()}
 	if d.chance(10) {
-		o["metadata"].(fields)["labels"] = fields{"team": "a"}
+		meta["labels"] = fields{"team": "a"}
 	}
 	if d.chance(6) {
-		o["metadata"].(fields)["annotations"] = fields{"networking.istio.io/traffic-distribution": pick(d, "PreferClose", "PreferSameNode", "Any")}
+		meta["annotations"] = fields{"networking.istio.io/traffic-distribution": pick(d, "PreferClose", "PreferSameNode", "Any")}
 	}
-	return o
+	return fields{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": meta, "spec": spec}
 }
 
 func (d dice) service() any {

@@ -63,15 +63,16 @@ func resolveKey(n *yaml.Node, bang bool) (string, error) {
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case float64:
-		switch {
-		case math.IsInf(v, 1):
+		switch name := strconv.FormatFloat(v, 'g', -1, 32); name { // 32 bits, as the library does: what is too large for them is infinite
+		case "+Inf":
 			return ".inf", nil
-		case math.IsInf(v, -1):
+		case "-Inf":
 			return "-.inf", nil
-		case math.IsNaN(v):
+		case "NaN":
 			return ".nan", nil
+		default:
+			return name, nil
 		}
-		return strconv.FormatFloat(v, 'g', -1, 32), nil // 32 bits, as the library does
 	case nil:
 		return "", errors.New("a mapping key is empty or null; write the key, or quote it")
 	}

@@ -43,7 +43,7 @@ func TestScalars(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		"a": "a", "'a'": "a", "\"\\x61\"": "a", "on": "true", "n": "false", "1": "1", "0x10": "16", "1.0": "1", "1e10": "1e+10", ".inf": ".inf", "-.inf": "-.inf", ".nan": ".nan",
+		"a": "a", "'a'": "a", "\"\\x61\"": "a", "on": "true", "n": "false", "1": "1", "0x10": "16", "1.0": "1", "1e10": "1e+10", ".inf": ".inf", "-.inf": "-.inf", ".nan": ".nan", "1e70": ".inf", "-1e70": "-.inf",
 		"!!str on": "on", "2001-01-01": "2001-01-01", "!!binary YQ==": "a",
 	} {
 		v := parseText(t, text+": x").First()

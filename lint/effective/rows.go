@@ -21,6 +21,9 @@ func (c *Cluster) Rows() []Setting {
 		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.portFor(f), c.Policy) || c.unread(s) {
 			s.Status = Inert
 		}
+		if s.Value == envoy.Empty && isPercent(s.Envoy) {
+			s.Value = int64(0) // JSON leaves the 0 of a percentage out, which says a lot to a reader
+		}
 		out = append(out, s)
 		said[s.Field] = true
 	}
@@ -28,6 +31,11 @@ func (c *Cluster) Rows() []Setting {
 		out = append(out, c.implicit(said)...)
 	}
 	return append(out, c.unused()...)
+}
+
+// isPercent says whether a path is a message that holds a percentage.
+func isPercent(path string) bool {
+	return path == panicThreshold || strings.HasSuffix(path, "percent") || strings.HasSuffix(path, ".routing_enabled")
 }
 
 // portFor is the port for the question whether a field has an effect: after PASSTHROUGH there is no list of addresses any more, which
@@ -78,7 +86,11 @@ func (c *Cluster) implicit(said map[string]bool) []Setting {
 		switch v := f.Value(c.Policy, c.Port); v {
 		case "none", "":
 		default:
-			out = append(out, Setting{Field: f.Name, Envoy: qualified(f.Envoy), Value: v, Origin: byEnvoy, Status: Implicit})
+			from := byEnvoy
+			if f.Name == h2UpgradePolicy || f.Name == useClientProtocol {
+				from = byIstio // which leaves the protocol out that Envoy would not choose by itself either
+			}
+			out = append(out, Setting{Field: f.Name, Envoy: qualified(f.Envoy), Value: v, Origin: from, Status: Implicit})
 		}
 	}
 	return out

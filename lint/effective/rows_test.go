@@ -73,7 +73,7 @@ func TestRows(t *testing.T) {
 			want: []row{
 				{"connectionPool.tcp.maxConnections", effective.Unlimited, istio, active},
 				{"connectionPool.http.maxRetries", effective.Unlimited, istio, active},
-				{"outlierDetection.minHealthPercent", "{}", istio, inert},
+				{"outlierDetection.minHealthPercent", "0", istio, inert},
 				{"connectionPool.http.idleTimeout", "1h", envoy, implicit},
 				{"outlierDetection", "no outlier detection", envoy, implicit},
 			},
@@ -109,7 +109,7 @@ func TestRows(t *testing.T) {
 				{"outlierDetection.consecutive5xxErrors", "5", envoy, implicit},
 				{"outlierDetection.baseEjectionTime", "30s", envoy, implicit},
 				{"outlierDetection.maxEjectionPercent", "10", envoy, implicit},
-				{"outlierDetection.minHealthPercent", "{}", istio, active},
+				{"outlierDetection.minHealthPercent", "0", istio, active},
 				{"outlierDetection.consecutiveErrors", "3", "consecutiveErrors: 3", ignored},
 				{"outlierDetection.consecutiveLocalOriginFailures", "4", "consecutiveLocalOriginFailures: 4", ignored},
 			},

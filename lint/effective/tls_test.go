@@ -44,7 +44,7 @@ func TestTLSState(t *testing.T) {
 func TestFragment(t *testing.T) {
 	r := compiled{in: []string{dns("443 TLS"), policy("connectionPool: {tcp: {maxConnections: 5}}, outlierDetection: {interval: 5s, consecutiveErrors: 3}")}, at: "443"}
 	ix := r.index(t)
-	js, err := json.MarshalIndent(effective.Fragment(r.compile(t, ix).Rows()), "", "  ")
+	js, err := json.MarshalIndent(effective.Fragment(r.compile(t, ix).Settings), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,10 @@ func TestFragment(t *testing.T) {
   "dnsRefreshRate": "60s",
   "lbPolicy": "LEAST_REQUEST",
   "outlierDetection": {
+    "enforcingSuccessRate": 0,
     "interval": "5s"
   },
+  "respectDnsTtl": true,
   "type": "STRICT_DNS"
 }`
 	if diff := cmp.Diff(want, string(js)); diff != "" {

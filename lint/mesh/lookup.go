@@ -290,26 +290,36 @@ func (x *Index) hostsUnder(h Host) []Host {
 // and of equals the oldest. nil if there is none. If no client there sees any, the oldest is returned all the same, since a rule
 // may be judged from a namespace whose clients never call the host.
 func (x *Index) Resolve(h Host, from string) *Target {
-	var best *Target
-	rank := func(t *Target) int {
-		if !x.Sees(t, from) {
+	return x.first(h, func(t *Target) int {
+		switch {
+		case !x.Sees(t, from):
 			return 8
+		case t.Namespace() != from:
+			return 4 + x.rank(t)
 		}
-		n := 0
-		if t.Namespace() != from {
-			n += 4
-		}
-		if !t.IsService() {
-			n += 2
-		}
-		if x.public(t) {
-			n++
-		}
-		return n
+		return x.rank(t)
+	})
+}
+
+// rank orders targets of one host between which nothing else decides: a Service first, then what is exported to chosen namespaces.
+func (x *Index) rank(t *Target) int {
+	n := 0
+	if !t.IsService() {
+		n += 2
 	}
+	if x.public(t) {
+		n++
+	}
+	return n
+}
+
+// first returns the target of a host with the lowest rank, the oldest of several; those with a rank below 0 do not count.
+func (x *Index) first(h Host, rank func(*Target) int) *Target {
+	var best *Target
+	least := 0
 	for _, t := range x.targets.at(x.seed, h) {
-		if best == nil || rank(t) < rank(best) {
-			best = t
+		if n := rank(t); n >= 0 && (best == nil || n < least) {
+			best, least = t, n
 		}
 	}
 	return best
@@ -334,23 +344,12 @@ func (x *Index) Merged(h Host, t *Target, from string) []*Target {
 // ServiceEntries, one that is exported to chosen namespaces before one that is exported to all, and of equals the oldest. nil if they
 // see none. Source: Istio's pilot/pkg/model, DefaultSidecarScopeForGateway.
 func (x *Index) ResolveForGateway(h Host, namespace string) *Target {
-	var best *Target
-	rank := func(t *Target) int {
-		n := 0
-		if !t.IsService() {
-			n += 2
+	return x.first(h, func(t *Target) int {
+		if !x.Sees(t, namespace) {
+			return -1
 		}
-		if x.public(t) {
-			n++
-		}
-		return n
-	}
-	for _, t := range x.targets.at(x.seed, h) {
-		if x.Sees(t, namespace) && (best == nil || rank(t) < rank(best)) {
-			best = t
-		}
-	}
-	return best
+		return x.rank(t)
+	})
 }
 
 // SharePorts says whether Istio adds the ports of b to those of a, both of one host and namespace. Endpoints come together whether

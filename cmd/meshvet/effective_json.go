@@ -187,8 +187,8 @@ func (a *answer) hopJSON(h *effective.Hop, first bool) hopJSON {
 	for _, r := range c.Retries {
 		out.Retries = append(out.Retries, retryJSON{r.Attempts, r.Origin.Text(), r.Timeout.Seconds()})
 	}
-	if d, attempts, ok := c.FeltConnectTime(); ok {
-		out.FeltConnectTime = &feltJSON{d.Seconds(), attempts}
+	if felt, ok := c.FeltConnectTime(); ok {
+		out.FeltConnectTime = &feltJSON{felt.Time.Seconds(), felt.Attempts}
 	}
 	if e, ok := c.Ejection(a.index); ok {
 		out.Outlier = &outlierJSON{MaxEjectionPercent: e.Percent, Source: e.Origin.Text(), List: e.List, Fewest: e.Fewest()}

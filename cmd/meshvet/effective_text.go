@@ -167,8 +167,8 @@ func (w *answersText) hop(a *answer, h *effective.Hop) {
 	} else {
 		w.prose(indent, fmt.Sprintf("cluster: %s; %s", c.Type, familyText(c.Port)))
 		w.prose(indent, "TLS: "+tlsText(c.TLS()))
-		if d, attempts, ok := c.FeltConnectTime(); ok {
-			w.prose(indent, "connect time: "+feltText(c, d, attempts))
+		if felt, ok := c.FeltConnectTime(); ok {
+			w.prose(indent, "connect time: "+feltText(felt))
 		}
 		if e, ok := c.Ejection(a.index); ok {
 			w.prose(indent, "ejection: "+ejectionText(e))
@@ -279,26 +279,27 @@ func tlsText(s effective.TLSState) string {
 	case s.Names == "":
 		text += "; the certificate's issuer is verified, its name is NOT VERIFIED"
 	default:
-		text += "; the certificate is verified, its name is " + s.Names
+		text += "; the certificate is verified, it must bear " + s.Names
 	}
 	return text
 }
 
-func feltText(c *effective.Cluster, felt time.Duration, attempts int64) string {
-	each := felt
-	if attempts > 0 {
-		each = felt / time.Duration(attempts)
+func feltText(f effective.Felt) string {
+	r := f.Retry
+	if r == nil {
+		return fmt.Sprintf("a client waits up to %s (connectTimeout; bytes are not sent again)", f.Time)
 	}
-	if c.Port.ForwardsBytes() {
-		return fmt.Sprintf("a client waits up to %s (connectTimeout; bytes are not sent again)", each)
+	each := "connectTimeout"
+	if r.PerTry > 0 && f.Each == r.PerTry {
+		each = "the route's perTryTimeout"
 	}
-	var from string
-	for _, r := range c.Retries {
-		if r.Attempts+1 == attempts {
-			from = r.Origin.Text()
-		}
+	if f.Time < f.Each*time.Duration(f.Attempts) {
+		return fmt.Sprintf("a client waits up to %s, the route's timeout (%s %s, %d retries, %s)", f.Time, each, f.Each, f.Attempts-1, r.Origin.Text())
 	}
-	return fmt.Sprintf("a client waits up to %s (connectTimeout %s x (1 + %d retries, %s))", felt, each, attempts-1, from)
+	if f.Attempts == 1 && r.Attempts > 0 {
+		return fmt.Sprintf("a client waits up to %s (%s; retryOn, %s, is not about connections)", f.Time, each, r.Origin.Text())
+	}
+	return fmt.Sprintf("a client waits up to %s (%s %s x (1 + %d retries, %s))", f.Time, each, f.Each, f.Attempts-1, r.Origin.Text())
 }
 
 func ejectionText(e effective.Ejection) string {
@@ -320,7 +321,7 @@ func ejectionText(e effective.Ejection) string {
 	case e.Fewest() == 1:
 		return fmt.Sprintf("every address can be ejected, %s", percent)
 	}
-	return fmt.Sprintf("nothing while there are fewer than %d addresses, %s; how many there are no manifest says", e.Fewest(), percent)
+	return fmt.Sprintf("nothing while there are fewer than %d addresses, %s; the manifests do not say how many there are", e.Fewest(), percent)
 }
 
 // sorted puts the rows of a block together, in the order in which the blocks come, and sets those that Istio ignores apart.
@@ -418,8 +419,11 @@ func valueText(s effective.Setting) string {
 // sourceText says where a value comes from, and whether it matters.
 func sourceText(s effective.Setting) string {
 	from := s.Origin.Text()
-	if s.Status == effective.Inert {
+	switch {
+	case s.Status == effective.Inert:
 		return from + ", no effect on this port"
+	case s.Why != "":
+		return from + ", " + s.Why
 	}
 	return from
 }

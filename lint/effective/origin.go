@@ -26,7 +26,7 @@ type Origin struct {
 
 // Location is where the deciding field stands in its file; ok is false if no file says it.
 func (o Origin) Location() (at object.Location, ok bool) {
-	if o.Kind != FromObject || o.Object == nil || o.Object.FileName() == "" {
+	if o.Kind != FromObject || o.Object == nil || o.Object.File() == nil {
 		return object.Location{}, false
 	}
 	return o.Object.Locate(o.Path), true

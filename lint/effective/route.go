@@ -1,7 +1,9 @@
 package effective
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -13,14 +15,19 @@ type Retry struct {
 	// Attempts is how many times a failed request is tried again; 0 = never. Istio's default is 2.
 	Attempts int64
 	Origin   Origin
-	// Timeout is the time for a request with all its retries, 0 = none, which is Istio's default.
-	Timeout time.Duration
+	// Timeout is the time for a request with all its retries, 0 = none, which is Istio's default; PerTry is that for each attempt,
+	// 0 = none.
+	Timeout, PerTry time.Duration
+	// Reconnects says that an attempt that finds no connection is tried again too.
+	Reconnects bool
+	// Hash is what consistentHash makes of the route: by which key requests are told apart. The paths are those of the route.
+	Hash []Setting
 }
 
 // retries lists the ways in which requests to the cluster are retried: one for each http route of a VirtualService that leads to
 // it, else that of the route that Istio makes by itself.
 func (c *compilation) retries() []Retry {
-	byDefault := Retry{Attempts: 2, Origin: byIstio}
+	byDefault := Retry{Attempts: 2, Origin: byIstio, Reconnects: true}
 	if v := c.policy.mesh.Get("defaultHttpRetryPolicy"); v.Set() {
 		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
 	}
@@ -35,14 +42,89 @@ func (c *compilation) retries() []Retry {
 		if v := route.Get("retries"); v.Set() {
 			retry.Attempts = whole(v.Get("attempts"))
 			retry.Origin = Origin{Kind: FromObject, Object: r.Object, Path: at.Child("retries", "attempts")}
+			retry.PerTry = duration(v.Get("perTryTimeout"))
+			retry.Reconnects = reconnects(v.Get("retryOn").Str())
 		}
 		retry.Timeout = duration(route.Get("timeout"))
+		retry.Hash = hashPolicies(c.routeHash(r))
 		out = append(out, retry)
 	}
 	if c.subsetName() == "" && c.hasFamily(mesh.L7) && !c.rerouted() {
+		byDefault.Hash = hashPolicies(c.routeHash(nil))
 		out = append(out, byDefault)
 	}
 	return out
+}
+
+// reconnects says whether a retryOn takes in attempts that find no connection. Source: Envoy's x-envoy-retry-on.
+func reconnects(on string) bool {
+	return on == "" || slices.ContainsFunc(strings.Split(on, ","), func(condition string) bool {
+		return slices.Contains([]string{"connect-failure", "5xx", "gateway-error"}, strings.TrimSpace(condition))
+	})
+}
+
+// routeHash is the consistentHash that Istio writes to a route: of the levels that have one the innermost, whether or not a port entry
+// without one resets the cluster. Entries count where the route names its port, or is Istio's own (nil). Source: Istio's
+// pilot/pkg/networking/core/route, HashForHTTPDestination and hashForService.
+func (c *compilation) routeHash(r *mesh.Route) Source {
+	var best Source
+	take := func(o *object.Object, at object.Path) {
+		if v := o.Lookup(at).At("loadBalancer", "consistentHash"); v.Set() {
+			best = Source{Object: o, Path: at.Child("loadBalancer", "consistentHash"), Value: v}
+		}
+	}
+	level := func(o *object.Object, at object.Path) {
+		take(o, at)
+		if i := EntryFor(o.Lookup(at), c.port.Number); i >= 0 && (r == nil || r.Port != 0) {
+			take(o, at.Child("portLevelSettings", i))
+		}
+	}
+	if c.rule == nil {
+		return best
+	}
+	if c.rule.Policy != nil {
+		level(c.rule.Policy.Object, destinationLevel)
+	}
+	if c.subnet != nil {
+		level(c.subnet.Rule.Object, object.Path{"spec", "subsets", c.subnet.Index, "trafficPolicy"})
+	}
+	return best
+}
+
+// hashPolicies compiles the key of a consistentHash.
+func hashPolicies(hash Source) []Setting {
+	const field, at = "loadBalancer.consistentHash.", "hash_policy[0]."
+	var out settings
+	switch {
+	case hash.Value.Get("httpHeaderName").Str() != "":
+		out.set(at+"header.header_name", hash.Value.Get("httpHeaderName").Str(), field+"httpHeaderName", hash.at("httpHeaderName"))
+	case hash.Value.Get("httpCookie").Set():
+		cookie := hash.Value.Get("httpCookie")
+		for _, name := range [...]string{"name", "path"} {
+			if v := cookie.Get(name).Str(); v != "" {
+				out.set(at+"cookie."+name, v, field+"httpCookie."+name, hash.at("httpCookie", name))
+			}
+		}
+		if v := cookie.Get("ttl"); v.Set() {
+			out.set(at+"cookie.ttl", seconds(v), field+"httpCookie.ttl", hash.at("httpCookie", "ttl"))
+		}
+		for i, a := range cookie.Get("attributes").Items() {
+			for _, name := range [...]string{"name", "value"} {
+				if v := a.Get(name).Str(); v != "" {
+					out.set(fmt.Sprintf("%scookie.attributes[%d].%s", at, i, name), v, field+"httpCookie.attributes", hash.at("httpCookie", "attributes", i, name))
+				}
+			}
+		}
+	case hash.Value.Get("useSourceIp").Set():
+		if hash.Value.Get("useSourceIp").Bool() {
+			out.set(at+"connection_properties.source_ip", true, field+"useSourceIp", hash.at("useSourceIp"))
+		} else {
+			out.message(at+"connection_properties", field+"useSourceIp", hash.at("useSourceIp"))
+		}
+	case hash.Value.Get("httpQueryParameterName").Str() != "":
+		out.set(at+"query_parameter.name", hash.Value.Get("httpQueryParameterName").Str(), field+"httpQueryParameterName", hash.at("httpQueryParameterName"))
+	}
+	return out.finish()
 }
 
 // retriedBy says whether a route sends requests to the cluster and retries them. Mirrored requests are not retried.
@@ -101,19 +183,40 @@ func (c *compilation) hasFamily(f mesh.Family) bool {
 	})
 }
 
-// FeltConnectTime is how long a client waits for an answer when no endpoint answers: every attempt waits for connectTimeout
-// anew. Bytes are never sent again, but where Envoy reads requests it retries them. ok is false if no request leads to the cluster.
-func (c *Cluster) FeltConnectTime() (d time.Duration, attempts int64, ok bool) {
+// Felt is how long a client waits for an answer when no endpoint answers.
+type Felt struct {
+	Time, Each time.Duration // Each is for one attempt
+	Attempts   int64
+	Retry      *Retry // the route on which it is longest, nil where bytes are forwarded
+}
+
+// FeltConnectTime is the longest that a client waits when no endpoint answers: every attempt waits for connectTimeout anew, unless
+// the route's own limits are shorter. Bytes are never sent again, but where Envoy reads requests it retries them. ok is false if no
+// request leads to the cluster.
+func (c *Cluster) FeltConnectTime() (felt Felt, ok bool) {
 	connect, err := time.ParseDuration(Leaves(c.Settings)["connect_timeout"])
 	if err != nil {
-		return 0, 0, false
+		return Felt{}, false
 	}
 	if c.Port.ForwardsBytes() {
-		return connect, 1, true
+		return Felt{Time: connect, Each: connect, Attempts: 1}, true
 	}
-	for _, r := range c.Retries {
-		attempts = max(attempts, r.Attempts+1)
-		ok = true
+	for i := range c.Retries {
+		r := &c.Retries[i]
+		f := Felt{Each: connect, Attempts: 1, Retry: r}
+		if r.PerTry > 0 {
+			f.Each = min(f.Each, r.PerTry)
+		}
+		if r.Reconnects || r.PerTry > 0 && r.PerTry < connect {
+			f.Attempts += r.Attempts
+		}
+		f.Time = f.Each * time.Duration(f.Attempts)
+		if r.Timeout > 0 {
+			f.Time = min(f.Time, r.Timeout)
+		}
+		if !ok || f.Time > felt.Time {
+			felt, ok = f, true
+		}
 	}
-	return connect * time.Duration(attempts), attempts, ok
+	return felt, ok
 }

@@ -17,20 +17,69 @@ func (c *Cluster) Rows() []Setting {
 		if s.Field == "" {
 			continue
 		}
-		automatic := strings.HasPrefix(s.Envoy, "transport_socket") && !c.Policy.Block("tls").Set() // no field's doing
-		if f := fieldFor(s.Field); f != nil && !automatic && !f.Live(c.portFor(f), c.Policy) || c.unread(s) {
+		if strings.HasPrefix(s.Envoy, "outlier_detection.enforcing_") && said[s.Field] {
+			continue // a threshold is enforced, or switched off by 0, as its own row says
+		}
+		socket := strings.HasPrefix(s.Envoy, "transport_socket") // Envoy does in TLS whatever it is told
+		if f := fieldFor(s.Field); f != nil && !socket && !f.Live(c.portFor(f), c.Policy) || c.unread(s) || c.unasked(s) {
 			s.Status = Inert
 		}
-		if s.Value == envoy.Empty && isPercent(s.Envoy) {
-			s.Value = int64(0) // JSON leaves the 0 of a percentage out, which says a lot to a reader
-		}
+		s.Value = c.meaning(s)
 		out = append(out, s)
 		said[s.Field] = true
 	}
+	out = append(out, c.keys()...)
 	if c.Absent == "" {
 		out = append(out, c.implicit(said)...)
 	}
 	return append(out, c.unused()...)
+}
+
+// keys are the settings of the first route that tells requests apart.
+func (c *Cluster) keys() []Setting {
+	for _, r := range c.Retries {
+		if len(r.Hash) == 0 {
+			continue
+		}
+		out := slices.Clone(r.Hash)
+		for i := range out {
+			out[i].Envoy = "route." + out[i].Envoy
+			if c.portFor(fieldNamed(consistentHash)).Cluster.HasList() && strings.HasPrefix(balancer(c.Policy, c.Port), "consistentHash") {
+				continue
+			}
+			out[i].Status = Inert // nothing in the cluster asks for the key
+		}
+		return out
+	}
+	return nil
+}
+
+func fieldNamed(name string) *Field {
+	return fields[slices.IndexFunc(fields, func(f *Field) bool { return f.Name == name })]
+}
+
+// unasked says whether a setting is about DNS in a cluster that looks nothing up any more.
+func (c *Cluster) unasked(s Setting) bool {
+	return c.Type == OriginalDst && (s.Envoy == "dns_refresh_rate" || s.Envoy == "respect_dns_ttl")
+}
+
+// meaning is the value of a setting in the words of its field, where Envoy has other ones.
+func (c *Cluster) meaning(s Setting) any {
+	switch {
+	case s.Value == envoy.Empty && isPercent(s.Envoy):
+		return int64(0) // which JSON leaves out
+	case s.Field == "tls.mode" && s.Value == tlsSocket:
+		return mode(c.Policy)
+	case strings.HasSuffix(s.Envoy, ".auto_sni"), strings.HasSuffix(s.Envoy, ".auto_san_validation"):
+		return eachRequest
+	case s.Field == "meshConfig.enableAutoMtls", s.Field == useClientProtocol && s.Value == envoy.Empty:
+		return true
+	case s.Field == h2UpgradePolicy && s.Value == envoy.Empty:
+		return "UPGRADE"
+	case strings.HasSuffix(s.Field, ".ports.protocol") && s.Value == envoy.Empty:
+		return orNone(c.Port.Protocol)
+	}
+	return s.Value
 }
 
 // isPercent says whether a path is a message that holds a percentage.
@@ -80,15 +129,15 @@ func (c *Cluster) implicit(said map[string]bool) []Setting {
 		if slices.ContainsFunc(f.Slot, func(other string) bool { return said[other] }) {
 			continue
 		}
-		if strings.HasPrefix(f.Name, "tls.") && !c.Policy.Block("tls").Set() {
+		if f.Block() == "tls" && (!c.startsTLS() || !c.Policy.Block("tls").Set() || f.Name == "tls.caCertificates" && c.skipsCA()) {
 			continue
 		}
 		switch v := f.Value(c.Policy, c.Port); v {
 		case "none", "":
 		default:
 			from := byEnvoy
-			if f.Name == h2UpgradePolicy || f.Name == useClientProtocol {
-				from = byIstio // which leaves the protocol out that Envoy would not choose by itself either
+			if f.Name == h2UpgradePolicy || f.Name == useClientProtocol || f.Block() == "tls" {
+				from = byIstio // which says nothing, or speaks of TLS without being asked
 			}
 			out = append(out, Setting{Field: f.Name, Envoy: qualified(f.Envoy), Value: v, Origin: from, Status: Implicit})
 		}
@@ -96,11 +145,25 @@ func (c *Cluster) implicit(said map[string]bool) []Setting {
 	return out
 }
 
+// startsTLS says whether the cluster has a TLS socket.
+func (c *Cluster) startsTLS() bool {
+	return slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Value == tlsSocket })
+}
+
+// skipsCA says whether no certificate of the server is believed or doubted.
+func (c *Cluster) skipsCA() bool {
+	return c.startsTLS() && tlsOf(c.Policy).Get("insecureSkipVerify").Bool() && skipsVerify(c.Port, c.Policy)
+}
+
 // unused lists what the rule writes for the port without any of it reaching Envoy: fields that Istio drops, and blocks that another
 // level takes the place of.
 func (c *Cluster) unused() []Setting {
 	used := map[*object.Object]map[string]bool{}
-	for _, list := range [][]Setting{c.Settings, c.TCP} {
+	if c.skipsCA() { // it works by what is left out
+		tls := c.Policy.Block("tls")
+		used[tls.Object] = map[string]bool{tls.Path.Child("insecureSkipVerify").String(): true}
+	}
+	for _, list := range [][]Setting{c.Settings, c.TCP, c.keys()} {
 		for _, s := range list {
 			if s.Origin.Kind == FromObject {
 				if used[s.Origin.Object] == nil {
@@ -120,7 +183,11 @@ func (c *Cluster) unused() []Setting {
 			if rest := p[len(at):]; len(rest) > 0 {
 				field += "." + rest.String()
 			}
-			out = append(out, Setting{Field: field, Value: Text(v), Origin: Origin{Kind: FromObject, Object: o, Path: p}, Status: Ignored})
+			s := Setting{Field: field, Value: Text(v), Origin: Origin{Kind: FromObject, Object: o, Path: p}, Status: Ignored}
+			if by := c.Policy.Block(block); c.Absent == "" && !by.Path.Equal(at) {
+				s.Why = c.replacedBy(by)
+			}
+			out = append(out, s)
 		})
 	}
 	for _, level := range c.levels() {
@@ -131,6 +198,17 @@ func (c *Cluster) unused() []Setting {
 		}
 	}
 	return out
+}
+
+// replacedBy names the level that a block comes from instead, or that has none.
+func (c *Cluster) replacedBy(by Source) string {
+	switch {
+	case by.Object != nil:
+		return "replaced by " + by.at().Text()
+	case c.Policy.Entry != nil && c.Rule.Policy != nil:
+		return "replaced by the entry at " + Origin{Kind: FromObject, Object: c.Rule.Policy.Object, Path: c.Policy.Entry}.Text()
+	}
+	return ""
 }
 
 // usedBy says whether a setting comes from a path or from one that it is a part of.

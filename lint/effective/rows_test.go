@@ -234,10 +234,10 @@ subsets:
     http:
       h2UpgradePolicy: UPGRADE`)}},
 			want: []row{
-				{"tls.mode", "envoy.transport_sockets.tls", "mode: SIMPLE", active},
-				{"tls.sni", "true", istio, inert},
-				{"tls.subjectAltNames", "true", istio, inert},
-				{"connectionPool.http.h2UpgradePolicy", "{}", "h2UpgradePolicy: UPGRADE", active}, // by ALPN
+				{"tls.mode", "SIMPLE", "mode: SIMPLE", active},
+				{"tls.sni", "the host of each request", istio, inert},
+				{"tls.subjectAltNames", "the host of each request", istio, inert},
+				{"connectionPool.http.h2UpgradePolicy", "UPGRADE", "h2UpgradePolicy: UPGRADE", active}, // by ALPN
 			},
 		},
 		{
@@ -253,8 +253,8 @@ subsets:
     mode: SIMPLE
     clientCertificate: /c.pem`)}},
 			want: []row{
-				{"tls.mode", "envoy.transport_sockets.tls", "mode: SIMPLE", active},
-				{"tls.sni", "true", istio, active},
+				{"tls.mode", "SIMPLE", "mode: SIMPLE", active},
+				{"tls.sni", "the host of each request", istio, active},
 				{"tls.subjectAltNames", "peer.example.com", "subjectAltNames:", active},
 				{"tls.caCertificates", "file-root:system", istio, active},
 				{"tls.clientCertificate", "/c.pem", "clientCertificate: /c.pem", ignored},
@@ -264,7 +264,7 @@ subsets:
 			compiled: compiled{why: "what the ServiceEntry says", at: "80", in: []string{entry("api", api, "NONE", "", "80 GRPC, targetPort: 8443")}},
 			want: []row{
 				{"ServiceEntry.ports.targetPort", "8443", "- {number: 80, name: p80, protocol: GRPC, targetPort: 8443}", active},
-				{"ServiceEntry.ports.protocol", "{}", "- {number: 80, name: p80, protocol: GRPC, targetPort: 8443}", active},
+				{"ServiceEntry.ports.protocol", "GRPC", "- {number: 80, name: p80, protocol: GRPC, targetPort: 8443}", active},
 				{"ServiceEntry.resolution", "ORIGINAL_DST", "resolution: NONE", active},
 			},
 			no: []string{"outlierDetection", "loadBalancer.simple"},

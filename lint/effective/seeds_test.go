@@ -133,8 +133,8 @@ func tellHop(h *effective.Hop) toldHop {
 	if h.Path == nil || h.Path[1] != "http" {
 		out.TCPIdle = effective.Leaves(h.Cluster.TCP)["idle_timeout"]
 	}
-	if d, _, ok := h.Cluster.FeltConnectTime(); ok {
-		out.Felt = d.String()
+	if felt, ok := h.Cluster.FeltConnectTime(); ok {
+		out.Felt = felt.Time.String()
 	}
 	return out
 }

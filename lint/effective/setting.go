@@ -28,6 +28,8 @@ type Setting struct {
 	Value  any
 	Origin Origin
 	Status Status
+	// Why says what makes a value Ignored, where that is not plain: another level that takes its place.
+	Why string
 }
 
 // Emitted says whether the setting is in Envoy's configuration.

@@ -9,10 +9,10 @@ import (
 	"github.com/meshvet/meshvet/lint/envoy"
 )
 
-// Retries are how a route retries what it sends to a cluster.
+// Retries are what a traffic policy decides of a route that sends to a cluster.
 type Retries struct {
 	Cluster string
-	Text    string // "2 retries, timeout 0s"
+	Text    string // "2 retries, timeout 0s", and what requests are told apart by
 	// Config is Istio's name for the object that the route was made from, such as
 	// /apis/networking.istio.io/v1/namespaces/shop/virtual-service/bookings; "" if Istio made it by itself.
 	Config string
@@ -30,7 +30,7 @@ func RouteRetries(config map[string]any) []Retries {
 			}
 			cluster, _ := v["cluster"].(string)
 			if timeout, isRoute := v["timeout"]; isRoute && strings.HasPrefix(cluster, outbound) {
-				out = append(out, Retries{Cluster: cluster, Text: retriesText(attemptsOf(v), envoy.Text(timeout)), Config: madeFrom})
+				out = append(out, Retries{Cluster: cluster, Text: routeText(attemptsOf(v), envoy.Text(timeout), hashOf(v)), Config: madeFrom})
 			}
 			for _, item := range v {
 				walk(item, madeFrom)
@@ -58,8 +58,21 @@ func attemptsOf(route map[string]any) string {
 	return "0"
 }
 
-func retriesText(attempts, timeout string) string {
-	return fmt.Sprintf("%s retries, timeout %s", attempts, timeout)
+// hashOf are the leaves of what a route tells requests apart by.
+func hashOf(route map[string]any) envoy.Leaves {
+	policies, ok := route["hashPolicy"]
+	if !ok {
+		policies = route["hash_policy"]
+	}
+	return envoy.Flatten(map[string]any{"hash_policy": policies})
+}
+
+func routeText(attempts, timeout string, hash envoy.Leaves) string {
+	text := fmt.Sprintf("%s retries, timeout %s", attempts, timeout)
+	for _, path := range hash.Paths() {
+		text += fmt.Sprintf(", %s %s", path, hash[path])
+	}
+	return text
 }
 
 // CompareRetries compares the routes that lead to a cluster with those that Envoy has. Every retry that Envoy has must be one that
@@ -67,7 +80,7 @@ func retriesText(attempts, timeout string) string {
 func CompareRetries(c *effective.Cluster, have []Retries) []Difference {
 	var want []string
 	for _, r := range c.Retries {
-		want = append(want, retriesText(fmt.Sprint(r.Attempts), envoy.Text(fmt.Sprintf("%.9fs", r.Timeout.Seconds()))))
+		want = append(want, routeText(fmt.Sprint(r.Attempts), envoy.Text(fmt.Sprintf("%.9fs", r.Timeout.Seconds())), effective.Leaves(r.Hash)))
 	}
 	var out []Difference
 	for _, h := range have {

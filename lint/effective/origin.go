@@ -48,6 +48,15 @@ func (o Origin) Text() string {
 	return "Envoy's default"
 }
 
+// besides names the origin to a reader who is at another: of the same file only the line.
+func (o Origin) besides(other Origin) string {
+	at, ok := o.Location()
+	if there, both := other.Location(); ok && both && at.File == there.File {
+		return fmt.Sprintf("line %d", at.Range.Start.Line)
+	}
+	return o.Text()
+}
+
 // at is the origin of a field below a block, wherever the block stands.
 func (s Source) at(path ...any) Origin {
 	if s.Object == nil {

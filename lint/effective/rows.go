@@ -69,7 +69,10 @@ func (c *Cluster) meaning(s Setting) any {
 	case s.Value == envoy.Empty && isPercent(s.Envoy):
 		return int64(0) // which JSON leaves out
 	case s.Field == "tls.mode" && s.Value == tlsSocket:
-		return mode(c.Policy)
+		if m := mode(c.Policy); m != "" {
+			return m
+		}
+		return "ISTIO_MUTUAL" // automatic
 	case strings.HasSuffix(s.Envoy, ".auto_sni"), strings.HasSuffix(s.Envoy, ".auto_san_validation"):
 		return eachRequest
 	case s.Field == "meshConfig.enableAutoMtls", s.Field == useClientProtocol && s.Value == envoy.Empty:
@@ -185,7 +188,7 @@ func (c *Cluster) unused() []Setting {
 			}
 			s := Setting{Field: field, Value: Text(v), Origin: Origin{Kind: FromObject, Object: o, Path: p}, Status: Ignored}
 			if by := c.Policy.Block(block); c.Absent == "" && !by.Path.Equal(at) {
-				s.Why = c.replacedBy(by)
+				s.Why = c.replacedBy(by, s.Origin)
 			}
 			out = append(out, s)
 		})
@@ -200,13 +203,13 @@ func (c *Cluster) unused() []Setting {
 	return out
 }
 
-// replacedBy names the level that a block comes from instead, or that has none.
-func (c *Cluster) replacedBy(by Source) string {
+// replacedBy names the level that a block comes from instead of from a place, or that has none.
+func (c *Cluster) replacedBy(by Source, from Origin) string {
 	switch {
 	case by.Object != nil:
-		return "replaced by " + by.at().Text()
+		return "replaced by " + by.at().besides(from)
 	case c.Policy.Entry != nil && c.Rule.Policy != nil:
-		return "replaced by the entry at " + Origin{Kind: FromObject, Object: c.Rule.Policy.Object, Path: c.Policy.Entry}.Text()
+		return "replaced by the entry of " + Origin{Kind: FromObject, Object: c.Rule.Policy.Object, Path: c.Policy.Entry}.besides(from)
 	}
 	return ""
 }

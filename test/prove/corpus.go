@@ -27,7 +27,6 @@ import (
 // tally is what came of a set of inputs.
 type tally struct {
 	Name    string
-	Files   int // that were read; of random meshes, how many there are
 	Outcome agree.Outcome
 	// Claims count the fields that findings call ignored or inert and that were taken away, Fixes the safe fixes that were applied,
 	// by rule.
@@ -71,7 +70,6 @@ func (p *prover) random(ctx context.Context, t *tally, first, count uint64) erro
 		if err != nil {
 			return err
 		}
-		t.Files++
 		all := m.Proxies()
 		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
 			return err
@@ -85,7 +83,6 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 	if err != nil {
 		return err
 	}
-	t.Files++
 	m := &agree.Mesh{Name: path, Objects: file.Objects, File: file}
 	if !m.Compiles() {
 		return nil
@@ -191,8 +188,8 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 			if f.Rule.Proof.Kind == "inert" && isCluster && (!about(f, name, pair.before) || inert(d.path, familyOf(pair.before, name))) {
 				continue
 			}
-			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s %s goes from %s to %s without it",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.resource, d.path, d.before, d.after))
+			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s goes from %s to %s without it",
+				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.where(), d.before, d.after))
 		}
 	}
 	if !shown {
@@ -250,9 +247,9 @@ func (p *prover) pair(ctx context.Context, before, after *agree.Mesh, proxy effe
 	_, second := a[panicked]
 	switch {
 	case first && !second:
-		a = nil
+		a = resources{}
 	case second && !first:
-		b = nil
+		b = resources{}
 	}
 	return pair{b, a}, nil
 }
@@ -315,8 +312,8 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d) && asPredicted(then[name], pair.after[d.resource], d)) {
 				continue
 			}
-			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s %s from %s to %s",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, d.resource, d.path, d.before, d.after))
+			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s from %s to %s",
+				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, d.where(), d.before, d.after))
 		}
 	}
 	return nil

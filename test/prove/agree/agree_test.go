@@ -73,37 +73,24 @@ func meshOf(t *testing.T, text string) *agree.Mesh {
 
 var sidecar = []effective.Proxy{{Type: effective.Sidecar, Namespace: "shop"}}
 
-// at follows field names and indexes into an answer.
-func at(t *testing.T, v any, path ...any) map[string]any {
-	t.Helper()
+// at follows field names and indexes into an answer, and panics where there is nothing.
+func at(v any, path ...any) map[string]any {
 	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			m, _ := v.(map[string]any)
-			v = m[step]
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
-				t.Fatalf("no %v of %v", step, path)
-			}
-			v = list[step]
+		if i, isIndex := step.(int); isIndex {
+			v = v.([]any)[i]
+		} else {
+			v = v.(map[string]any)[step.(string)]
 		}
 	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		t.Fatalf("no message at %v", path)
-	}
-	return m
+	return v.(map[string]any)
 }
 
-func filter(t *testing.T, a *predictor.Answer) map[string]any {
-	t.Helper()
-	return at(t, a.Listeners[tls], "filterChains", 0, "filters", 0, "typedConfig")
+func filter(a *predictor.Answer) map[string]any {
+	return at(a.Listeners[tls], "filterChains", 0, "filters", 0, "typedConfig")
 }
 
-func route(t *testing.T, a *predictor.Answer) map[string]any {
-	t.Helper()
-	return at(t, a.Routes[http], "virtualHosts", 0, "routes", 0, "route")
+func route(a *predictor.Answer) map[string]any {
+	return at(a.Routes[http], "virtualHosts", 0, "routes", 0, "route")
 }
 
 func TestAgreement(t *testing.T) {
@@ -132,41 +119,41 @@ func TestAgreement(t *testing.T) {
 func TestContradictions(t *testing.T) {
 	for name, test := range map[string]struct {
 		more   string // manifests
-		change func(*testing.T, *predictor.Answer)
+		change func(*predictor.Answer)
 		want   string
 	}{
-		"leaf changed": {"", func(_ *testing.T, a *predictor.Answer) { a.Clusters[tls]["connectTimeout"] = "3s" },
+		"leaf changed": {"", func(a *predictor.Answer) { a.Clusters[tls]["connectTimeout"] = "3s" },
 			tls + `: connect_timeout predicted "2s", compiled "3s"`},
-		"leaf removed": {"", func(_ *testing.T, a *predictor.Answer) { delete(a.Clusters[tls], "connectTimeout") },
+		"leaf removed": {"", func(a *predictor.Answer) { delete(a.Clusters[tls], "connectTimeout") },
 			tls + `: connect_timeout predicted "2s", compiled ""`},
-		"leaf added": {"", func(_ *testing.T, a *predictor.Answer) { a.Clusters[tls]["maxRequestsPerConnection"] = 1 },
+		"leaf added": {"", func(a *predictor.Answer) { a.Clusters[tls]["maxRequestsPerConnection"] = 1 },
 			tls + `: max_requests_per_connection predicted "", compiled "1"`},
-		"empty message added": {"", func(_ *testing.T, a *predictor.Answer) { a.Clusters[tls]["outlierDetection"] = map[string]any{} },
+		"empty message added": {"", func(a *predictor.Answer) { a.Clusters[tls]["outlierDetection"] = map[string]any{} },
 			tls + `: outlier_detection predicted "", compiled "{}"`},
-		"cluster missing": {"", func(_ *testing.T, a *predictor.Answer) { delete(a.Clusters, tls) },
+		"cluster missing": {"", func(a *predictor.Answer) { delete(a.Clusters, tls) },
 			"cluster " + tls + " is predicted and not there"},
-		"cluster too much": {"", func(_ *testing.T, a *predictor.Answer) { a.Clusters["outbound|81||api.example.com"] = a.Clusters[tls] },
+		"cluster too much": {"", func(a *predictor.Answer) { a.Clusters["outbound|81||api.example.com"] = a.Clusters[tls] },
 			"cluster outbound|81||api.example.com is not predicted"},
-		"cluster predicted absent": {"", func(_ *testing.T, a *predictor.Answer) { a.Clusters["outbound|53||api.example.com"] = a.Clusters[tls] },
+		"cluster predicted absent": {"", func(a *predictor.Answer) { a.Clusters["outbound|53||api.example.com"] = a.Clusters[tls] },
 			"cluster outbound|53||api.example.com is there; predicted: Istio compiles nothing for UDP ports"},
-		"timeout of tcp_proxy changed": {"", func(t *testing.T, a *predictor.Answer) { filter(t, a)["idleTimeout"] = "91s" },
+		"timeout of tcp_proxy changed": {"", func(a *predictor.Answer) { filter(a)["idleTimeout"] = "91s" },
 			"listener " + tls + " to " + tls + `: idle_timeout predicted "90s", compiled "91s"`},
-		"timeout of tcp_proxy removed": {"", func(t *testing.T, a *predictor.Answer) { delete(filter(t, a), "idleTimeout") },
+		"timeout of tcp_proxy removed": {"", func(a *predictor.Answer) { delete(filter(a), "idleTimeout") },
 			"listener " + tls + " to " + tls + `: idle_timeout predicted "90s", compiled ""`},
-		"timeout of tcp_proxy added": {"", func(t *testing.T, a *predictor.Answer) { filter(t, a)["maxDownstreamConnectionDuration"] = "1s" },
+		"timeout of tcp_proxy added": {"", func(a *predictor.Answer) { filter(a)["maxDownstreamConnectionDuration"] = "1s" },
 			"listener " + tls + " to " + tls + `: max_downstream_connection_duration predicted "", compiled "1s"`},
-		"retries": {"", func(t *testing.T, a *predictor.Answer) { route(t, a)["retryPolicy"] = map[string]any{"numRetries": 2} },
+		"retries": {"", func(a *predictor.Answer) { route(a)["retryPolicy"] = map[string]any{"numRetries": 2} },
 			"routes to " + http + `: route.retry_policy predicted "3 retries, timeout 4s", compiled "2 retries, timeout 4s"`},
-		"no retries": {"", func(t *testing.T, a *predictor.Answer) { delete(route(t, a), "retryPolicy") },
+		"no retries": {"", func(a *predictor.Answer) { delete(route(a), "retryPolicy") },
 			"routes to " + http + `: route.retry_policy predicted "3 retries, timeout 4s", compiled "0 retries, timeout 4s"`},
-		"timeout of a route": {"", func(t *testing.T, a *predictor.Answer) { route(t, a)["timeout"] = "0s" },
+		"timeout of a route": {"", func(a *predictor.Answer) { route(a)["timeout"] = "0s" },
 			"routes to " + http + `: route.retry_policy predicted "3 retries, timeout 4s", compiled "3 retries, timeout 0s"`},
-		"panic of Istio's alone":   {"", func(_ *testing.T, a *predictor.Answer) { a.Panic = "nil in f" }, `Istio panics: "nil in f"; predicted: ""`},
-		"panic of meshvet's alone": {panicking, func(_ *testing.T, a *predictor.Answer) { a.Panic = "" }, `Istio panics: ""; predicted: "outlierDetection for a DYNAMIC_DNS host`},
+		"panic of Istio's alone":   {"", func(a *predictor.Answer) { a.Panic = "nil in f" }, `Istio panics: "nil in f"; predicted: ""`},
+		"panic of meshvet's alone": {panicking, func(a *predictor.Answer) { a.Panic = "" }, `Istio panics: ""; predicted: "outlierDetection for a DYNAMIC_DNS host`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := meshOf(t, manifests+test.more)
-			change := func(_ *oracle.Job, a *predictor.Answer) error { test.change(t, a); return nil }
+			change := func(_ *oracle.Job, a *predictor.Answer) error { test.change(a); return nil }
 			out, err := agree.Compare(t.Context(), &predictor.Predictor{Change: change}, m, sidecar)
 			if err != nil {
 				t.Fatal(err)

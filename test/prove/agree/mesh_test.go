@@ -88,7 +88,7 @@ func TestWith(t *testing.T) {
 	names := func(m *agree.Mesh) string {
 		var out []string
 		for _, o := range m.Objects {
-			out = append(out, o.Name)
+			out = append(out, string(o.Kind)[:1]+"/"+o.Name)
 		}
 		return strings.Join(out, " ")
 	}
@@ -96,13 +96,13 @@ func TestWith(t *testing.T) {
 		old, changed *object.Object
 		want         string
 	}{
-		"replaced": {m.Objects[0], other, "other api api"},
-		"removed":  {m.Objects[1], nil, "api api"},
-		"added":    {nil, other, "api api api other"},
-		"same":     {nil, nil, "api api api"},
+		"replaced": {m.Objects[0], other, "S/other D/api V/api"},
+		"removed":  {m.Objects[1], nil, "S/api V/api"},
+		"added":    {nil, other, "S/api D/api V/api S/other"},
+		"same":     {nil, nil, "S/api D/api V/api"},
 	} {
 		got := m.With(test.old, test.changed)
-		if names(got) != test.want || got.MeshConfig != "{}" || got.Name != m.Name || names(m) != "api api api" {
+		if names(got) != test.want || got.MeshConfig != "{}" || got.Name != m.Name || names(m) != "S/api D/api V/api" {
 			t.Errorf("%s: %s, want %s", what, names(got), test.want)
 		}
 	}

@@ -311,6 +311,41 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// A fix may change what the fixed rule itself says, and what comes along with a block that it writes, but nothing that steers.
+func TestStated(t *testing.T) {
+	own, other := &object.Object{}, &object.Object{}
+	c := &effective.Cluster{Settings: []effective.Setting{
+		{Envoy: "type", Origin: effective.Origin{Object: own}},
+		{Envoy: "connect_timeout", Origin: effective.Origin{Object: own}},
+		{Envoy: "outlier_detection.interval", Origin: effective.Origin{Object: own}},
+		{Envoy: "max_requests_per_connection", Origin: effective.Origin{Object: other}},
+	}}
+	path := object.Path{"spec", "trafficPolicy", "outlierDetection"}
+	adds, removes := []lint.Op{{Kind: lint.Add, Path: path}}, []lint.Op{{Kind: lint.Remove, Path: path}}
+	for _, test := range []struct {
+		path string
+		ops  []lint.Op
+		want bool
+	}{
+		{"connect_timeout", nil, true},
+		{"outlier_detection", nil, true}, // the message in which a value is stated
+		{"type", nil, false},
+		{"max_requests_per_connection", nil, false},
+		{"", adds, false},
+		{"outlier_detection.enforcing_consecutive_5xx", adds, true},
+		{"outlier_detection.enforcing_consecutive_5xx", removes, false},
+		{"load_assignment.endpoints[0].priority", adds, true},
+		{"lb_policy", adds, false},
+	} {
+		if got := stated(c, own, test.ops, change{"cluster a", test.path, "1", "2"}); got != test.want {
+			t.Errorf("%q with %v: %t", test.path, test.ops, got)
+		}
+	}
+	if stated(nil, own, adds, change{"cluster a", "connect_timeout", "1", "2"}) {
+		t.Error("a change of a cluster that is not predicted is stated")
+	}
+}
+
 // What the oracle does not take is counted; any other failure ends the run.
 func TestRefused(t *testing.T) {
 	p := holder(t)
@@ -325,6 +360,17 @@ func TestRefused(t *testing.T) {
 	p.oracle = refuse(&oracle.RefusedError{Job: "x", Reason: "odd\nobject"})
 	if err := p.hold(t.Context(), result, m, m.Proxies()); err != nil || len(result.Refused) != 1 || !strings.HasSuffix(result.Refused[0], "odd object") || result.Outcome.Meshes != 0 {
 		t.Errorf("%+v, %v", result, err)
+	}
+	result = newTally("x")
+	p.oracle = &predictor.Predictor{Change: func(job *oracle.Job, a *predictor.Answer) error {
+		if job.Proxy.Type == oracle.Router {
+			return &oracle.RefusedError{Job: "x", Reason: "no"}
+		}
+		a.Clusters["outbound|1||a"] = map[string]any{}
+		return nil
+	}}
+	if err := p.hold(t.Context(), result, m, m.Proxies()[:2]); err != nil || len(result.Refused) != 1 || len(result.Outcome.Contradictions) != 1 {
+		t.Errorf("a contradiction before a refusal: %+v, %v", result, err)
 	}
 	late := errors.New("too late")
 	p.oracle = refuse(late)

@@ -19,6 +19,7 @@ import (
 	"github.com/meshvet/meshvet/lint/linttest"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/verify"
 	"github.com/meshvet/meshvet/test/prove/agree"
 	"github.com/meshvet/meshvet/test/prove/oracle"
 )
@@ -26,14 +27,13 @@ import (
 // tally is what came of a set of inputs.
 type tally struct {
 	Name    string
-	Files   int // that were read; of random meshes, how many there are
 	Outcome agree.Outcome
 	// Claims count the fields that findings call ignored or inert and that were taken away, Fixes the safe fixes that were applied,
 	// by rule.
 	Claims, Fixes map[string]int
 	// Unshown are the claims about which the mesh has no cluster, so that it would show nothing if they were wrong.
 	Unshown map[string]int
-	// Refused are files of which the oracle takes no object, with the reason.
+	// Refused are the meshes that the oracle does not take, with the reason.
 	Refused []string
 }
 
@@ -70,7 +70,6 @@ func (p *prover) random(ctx context.Context, t *tally, first, count uint64) erro
 		if err != nil {
 			return err
 		}
-		t.Files++
 		all := m.Proxies()
 		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
 			return err
@@ -84,7 +83,6 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 	if err != nil {
 		return err
 	}
-	t.Files++
 	m := &agree.Mesh{Name: path, Objects: file.Objects, File: file}
 	if !m.Compiles() {
 		return nil
@@ -95,9 +93,14 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 // hold holds one mesh against Istio.
 func (p *prover) hold(ctx context.Context, t *tally, m *agree.Mesh, proxies []effective.Proxy) error {
 	outcome, err := agree.Compare(ctx, p.oracle, m, proxies)
-	if err != nil {
+	var refused *oracle.RefusedError
+	if errors.As(err, &refused) {
 		t.Refused = append(t.Refused, oneLine(err.Error()))
+		t.Outcome.Contradictions = append(t.Outcome.Contradictions, outcome.Contradictions...) // of proxies before that one
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	t.Outcome.Add(outcome)
 	if len(outcome.Died) > 0 {
@@ -172,29 +175,21 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 	t.Claims[f.Rule.ID]++
 	shown := changed == nil // nothing is to be seen of a rule that reaches nothing
 	for _, proxy := range proxies {
-		pair, ok, err := p.pair(ctx, m, m.With(o, changed), proxy)
+		pair, err := p.pair(ctx, m, m.With(o, changed), proxy)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
-		}
 		for resource := range pair.before {
-			name, isCluster := strings.CutPrefix(resource, "cluster outbound")
-			shown = shown || isCluster && about(f, "outbound"+name)
+			name, isCluster := strings.CutPrefix(resource, "cluster ")
+			shown = shown || isCluster && strings.HasPrefix(name, "outbound") && about(f, name, pair.before)
 		}
 		for _, d := range differences(pair) {
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if f.Rule.Proof.Kind == "inert" && isCluster {
-				family := familyOf(pair.before, name)
-				// A mere remark is about the ports where a field does nothing; it serves others.
-				remark := f.Severity == lint.Info && family != l4
-				if !about(f, name) || inert(d.path, family) || remark {
-					continue
-				}
+			if f.Rule.Proof.Kind == "inert" && isCluster && (!about(f, name, pair.before) || inert(d.path, familyOf(pair.before, name))) {
+				continue
 			}
-			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s %s goes from %s to %s without it",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.resource, d.path, d.before, d.after))
+			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s goes from %s to %s without it",
+				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.where(), d.before, d.after))
 		}
 	}
 	if !shown {
@@ -209,8 +204,14 @@ func differences(p pair) []change {
 	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool { return strings.Contains(c.resource, "#") || saysNothing(c) })
 }
 
-// about says whether a finding is about the port of a cluster: what it calls inert may be of use to others.
-func about(f *lint.Finding, cluster string) bool {
+// about says whether a finding is about a cluster: what it calls inert on a port may be of use to others. A mere remark says that the
+// field is of use somewhere, which may be under the same name and number in another namespace.
+func about(f *lint.Finding, cluster string, all resources) bool {
+	if f.Rule.Proof.Kind == "inert" && f.Severity == lint.Info {
+		if of := familyOf(all, cluster); of == l7 || of == sniffed {
+			return false
+		}
+	}
 	if len(f.Subject.Ports) == 0 {
 		return true
 	}
@@ -218,36 +219,51 @@ func about(f *lint.Finding, cluster string) bool {
 	return len(parts) == 4 && slices.ContainsFunc(f.Subject.Ports, func(n uint32) bool { return strconv.FormatUint(uint64(n), 10) == parts[1] })
 }
 
-// pair is what is compiled before and after a change.
+// pair is what is compiled before and after a change. Where Istio panics on one of the two, that one has nothing but panicked, and the
+// other nothing at all.
 type pair struct{ before, after resources }
 
-// pair compiles two meshes for a proxy. ok is false where Istio panics on either.
-func (p *prover) pair(ctx context.Context, before, after *agree.Mesh, proxy effective.Proxy) (out pair, ok bool, err error) {
+// panicked stands for all resources where Istio panics.
+const panicked = "a panic"
+
+// pair compiles two meshes for a proxy.
+func (p *prover) pair(ctx context.Context, before, after *agree.Mesh, proxy effective.Proxy) (pair, error) {
 	if !after.Compiles() { // the oracle takes no empty mesh
 		filler, err := filler(ctx)
 		if err != nil {
-			return out, false, err
+			return pair{}, err
 		}
 		before, after = before.With(nil, filler), after.With(nil, filler)
 	}
-	both := [2]resources{}
-	for i, m := range []*agree.Mesh{before, after} {
-		res, err := m.Compile(ctx, p.oracle, proxy)
-		var died *oracle.DiedError
-		if errors.As(err, &died) {
-			return out, false, nil
-		}
-		if err != nil {
-			return out, false, err
-		}
-		if res.Panic != "" {
-			return out, false, nil
-		}
-		if both[i], err = resourcesOf(res); err != nil {
-			return out, false, err
-		}
+	b, err := p.resources(ctx, before, proxy)
+	if err != nil {
+		return pair{}, err
 	}
-	return pair{both[0], both[1]}, true, nil
+	a, err := p.resources(ctx, after, proxy)
+	if err != nil {
+		return pair{}, err
+	}
+	_, first := b[panicked]
+	_, second := a[panicked]
+	switch {
+	case first && !second:
+		a = resources{}
+	case second && !first:
+		b = resources{}
+	}
+	return pair{b, a}, nil
+}
+
+func (p *prover) resources(ctx context.Context, m *agree.Mesh, proxy effective.Proxy) (resources, error) {
+	res, err := m.Compile(ctx, p.oracle, proxy)
+	var died *oracle.DiedError
+	if errors.As(err, &died) || err == nil && res.Panic != "" {
+		return resources{panicked: nil}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resourcesOf(res)
 }
 
 // filler is an object that changes nothing for any other.
@@ -274,24 +290,30 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 	t.Fixes[f.Rule.ID]++
 	after := m.With(o, changed)
 	for _, proxy := range proxies {
-		pair, ok, err := p.pair(ctx, m, after, proxy)
+		pair, err := p.pair(ctx, m, after, proxy)
 		if err != nil {
 			return err
-		}
-		if !ok {
-			continue
 		}
 		then, err := after.Predict(proxy)
 		if err != nil {
 			return err
 		}
 		for _, d := range differences(pair) {
-			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d)) {
+			if d.resource == panicked && d.after == absent {
+				// There is nothing to compare with, but a prediction of what is there now.
+				outcome, err := agree.Compare(ctx, p.oracle, after, []effective.Proxy{proxy})
+				if err != nil {
+					return err
+				}
+				t.Outcome.Contradictions = append(t.Outcome.Contradictions, outcome.Contradictions...)
 				continue
 			}
-			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s %s from %s to %s",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, d.resource, d.path, d.before, d.after))
+			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
+			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d) && asPredicted(then[name], pair.after[d.resource], d)) {
+				continue
+			}
+			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s from %s to %s",
+				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, d.where(), d.before, d.after))
 		}
 	}
 	return nil
@@ -321,7 +343,14 @@ var derived = []struct{ field, path string }{
 	{"connectionPool", options + ".common_http_protocol_options"},
 }
 
-// stated says whether a change of a cluster is to a value that the rule states once it is fixed, or comes along with one.
+// asPredicted says whether a path of a cluster came to what is predicted of the fixed rule: stated looks at paths alone.
+func asPredicted(c *effective.Cluster, actual envoy.Leaves, d change) bool {
+	diffs, _ := verify.Cluster(c, actual)
+	return !slices.ContainsFunc(diffs, func(other verify.Difference) bool { return other.Path == d.path })
+}
+
+// stated says whether a change of a cluster is at a path to which a value compiles that the rule states once it is fixed, or that comes
+// along with one.
 func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) bool {
 	if c == nil {
 		return false
@@ -329,7 +358,6 @@ func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) boo
 	if slices.ContainsFunc(steering, func(s string) bool { return matches(d.path, s) }) {
 		return false
 	}
-	writes := slices.DeleteFunc(slices.Clone(ops), func(op lint.Op) bool { return op.Kind == lint.Remove })
 	for _, s := range c.Settings {
 		if s.Origin.Object == o && (s.Envoy == d.path || envoy.Under(s.Envoy, d.path)) {
 			return true
@@ -338,7 +366,7 @@ func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) boo
 	return slices.ContainsFunc(derived, func(along struct{ field, path string }) bool {
 		pattern, prefix := strings.CutSuffix(along.path, "*")
 		return (matches(d.path, along.path) || prefix && strings.HasPrefix(d.path, pattern)) &&
-			slices.ContainsFunc(writes, func(op lint.Op) bool { return slices.Contains(op.Path, any(along.field)) })
+			slices.ContainsFunc(ops, func(op lint.Op) bool { return op.Kind != lint.Remove && slices.Contains(op.Path, any(along.field)) })
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 var reportTemplate string
 
 // corpora holds sets of inputs against Istio, prints a line for each and all contradictions, and writes a report if asked to. It
-// fails if there is a contradiction.
+// fails if there is a contradiction, and if nothing of a set could be compared.
 func (p *prover) corpora(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("corpus", flag.ContinueOnError)
 	count := flags.Uint64("random", 0, "how many random meshes to make")
@@ -42,7 +42,11 @@ func (p *prover) corpora(ctx context.Context, out io.Writer, args []string) erro
 		}
 		all = append(all, t)
 		contradictions += len(t.Outcome.Contradictions)
-		return t.tell(out)
+		t.tell(out)
+		if t.Outcome.Proxies == 0 {
+			return fmt.Errorf("%s: nothing of it was compared", name)
+		}
+		return nil
 	}
 	for _, arg := range flags.Args() {
 		name, paths, ok := strings.Cut(arg, "=")
@@ -73,7 +77,7 @@ func (p *prover) corpora(ctx context.Context, out io.Writer, args []string) erro
 }
 
 // tell prints what came of one set.
-func (t *tally) tell(out io.Writer) error {
+func (t *tally) tell(out io.Writer) {
 	o := &t.Outcome
 	fmt.Fprintf(out, "%s: %d meshes, %d proxies, %d clusters, %d tcp_proxy filters, %d routes, %d fields; %d claims and %d safe fixes tried; %d contradictions\n",
 		t.Name, o.Meshes, o.Proxies, o.Clusters, o.Filters, o.Routes, o.Leaves, sum(t.Claims), sum(t.Fixes), len(o.Contradictions))
@@ -85,8 +89,6 @@ func (t *tally) tell(out io.Writer) error {
 			fmt.Fprintf(out, "  %s: %s\n", list.what, item)
 		}
 	}
-	_, err := fmt.Fprint(out)
-	return err
 }
 
 func sum(of map[string]int) int {
@@ -108,7 +110,6 @@ func (p *prover) writeReport(path string, all []*tally) error {
 	total := newTally("all")
 	for _, t := range all {
 		total.Outcome.Add(t.Outcome)
-		total.Files += t.Files
 		total.Refused = append(total.Refused, t.Refused...)
 		for _, pair := range []struct{ into, from map[string]int }{{total.Claims, t.Claims}, {total.Fixes, t.Fixes}, {total.Unshown, t.Unshown}} {
 			for rule, n := range pair.from {

@@ -37,6 +37,9 @@ type change struct {
 	before, after  string // values, present or absent
 }
 
+// where is the resource with the path.
+func (c change) where() string { return strings.TrimSuffix(c.resource+" "+c.path, " ") }
+
 // diff lists what differs, by resource and path. Of a resource that one side lacks only that is listed.
 func diff(before, after resources) []change {
 	names := maps.Clone(before)

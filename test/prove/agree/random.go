@@ -264,7 +264,8 @@ func (d dice) balancer() any {
 	case 0, 1:
 		b["simple"] = pick(d, "ROUND_ROBIN", "LEAST_REQUEST", "LEAST_CONN", "RANDOM", "PASSTHROUGH", "UNSPECIFIED")
 	case 2:
-		h := pick(d, fields{"httpHeaderName": "x"}, fields{"useSourceIp": true}, fields{"useSourceIp": false}, fields{})
+		h := pick(d, fields{"httpHeaderName": "x"}, fields{"useSourceIp": true}, fields{"useSourceIp": false}, fields{},
+			fields{"httpCookie": fields{"name": "c", "path": "/", "ttl": "0s"}}, fields{"httpQueryParameterName": "q"})
 		switch d.IntN(4) {
 		case 0:
 			h["ringHash"] = pick(d, fields{}, fields{"minimumRingSize": 4096})
@@ -287,6 +288,12 @@ func (d dice) balancer() any {
 		z := fields{}
 		d.maybe(50, z, "enabled", func() any { return d.chance(50) })
 		d.maybe(50, z, "minClusterSize", func() any { return d.IntN(9) })
+		switch d.IntN(4) {
+		case 0:
+			z["failover"] = []any{fields{"from": "r1", "to": "r2"}}
+		case 1:
+			z["failoverPriority"] = []any{"topology.kubernetes.io/region"}
+		}
 		return z
 	})
 	return b

@@ -26,6 +26,14 @@ func (e *DiedError) Error() string {
 	return fmt.Sprintf("the oracle died on job %q: %s", e.Job, e.Stderr)
 }
 
+// RefusedError says that the program does not take a job, and why.
+type RefusedError struct {
+	Job    string // its ID
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("job %s: %s", e.Job, e.Reason) }
+
 // Client runs the program. It may be used by several goroutines, which wait for each other: for more speed, start more clients.
 type Client struct {
 	path    string
@@ -70,8 +78,8 @@ func (c *Client) Close() error {
 	return ended.cmd.Wait()
 }
 
-// Compile has one job done. A panic of Istio's is an answer. Errors are: a job that the program does not take, a *DiedError, and
-// the context's end, at the latest after DefaultTimeout; the process is then started afresh for the next job.
+// Compile has one job done. A panic of Istio's is an answer. Errors are a *RefusedError, a *DiedError, and the context's end, at the
+// latest after DefaultTimeout; the process is then started afresh for the next job.
 func (c *Client) Compile(ctx context.Context, job *Job) (*Result, error) {
 	line, err := json.Marshal(job)
 	if err != nil {
@@ -89,7 +97,7 @@ func (c *Client) Compile(ctx context.Context, job *Job) (*Result, error) {
 		res, said, err := c.ask(ctx, append(line, '\n'))
 		switch {
 		case err == nil && res.Error != "":
-			return nil, fmt.Errorf("job %s: %s", job.ID, res.Error)
+			return nil, &RefusedError{job.ID, res.Error}
 		case err == nil:
 			return res, nil
 		case ctx.Err() != nil:

@@ -98,7 +98,8 @@ func TestCompile(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	c := start(t)
-	if _, err := compile(t, c, "bad"); err == nil || !strings.Contains(err.Error(), "job bad: not a job") {
+	var refused *oracle.RefusedError
+	if _, err := compile(t, c, "bad"); !errors.As(err, &refused) || refused.Error() != "job bad: not a job" {
 		t.Errorf("a job that is not taken: %v", err)
 	}
 	var died *oracle.DiedError

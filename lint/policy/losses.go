@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,7 +19,8 @@ func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 	out := []any{}
 	for _, e := range p.EntryLosses() {
 		into := object.Path{"spec", "trafficPolicy", "portLevelSettings", e.Index}
-		r := lossesRecord(p, e.Losses, into)
+		panics := slices.ContainsFunc(p.Reach().Numbered(e.Port), effective.Port.Dynamic)
+		r := lossesRecord(p, e.Losses, into, panics)
 		r["path"], r["port"] = pathRecord(into), e.Port
 		out = append(out, r)
 	}
@@ -26,8 +28,9 @@ func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 }
 
 // lossesRecord describes in words what one level takes away, and how to write it back into that level. The values come sorted by
-// what can be done about them, since a policy that sorts them itself costs ten times as much.
-func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) record {
+// what can be done about them, since a policy that sorts them itself costs ten times as much. panics says that outlierDetection must not
+// come back, since Istio's generator would panic.
+func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panics bool) record {
 	var told, envoy, unstatable, blocks []string
 	var ports []effective.Port
 	related, restate, restateTLS := []any{}, []any{}, []any{}
@@ -42,7 +45,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path) recor
 	for _, l := range losses {
 		block := l.Field.Block()
 		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value}
-		asOne := l.Field.Name == block || !whole[block]
+		asOne := (l.Field.Name == block || !whole[block]) && !(panics && block == "outlierDetection")
 		if l.Latent {
 			if asOne {
 				restate = append(restate, write)

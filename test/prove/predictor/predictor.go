@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/effective"
@@ -98,6 +99,7 @@ func route(c *effective.Cluster) map[string]any {
 		if r.Attempts > 0 {
 			action["retryPolicy"] = map[string]any{"numRetries": r.Attempts}
 		}
+		maps.Copy(action, effective.Fragment(r.Hash))
 		routes = append(routes, map[string]any{"route": action})
 	}
 	return map[string]any{"virtualHosts": []any{map[string]any{"routes": routes}}}

@@ -21,6 +21,8 @@ const (
 	maxNameBytes = 253
 	// maxWays bounds how many ways are told for one port.
 	maxWays = 100
+	// maxWaysOfHost bounds how many ways are told for all ports of a host together: each has some hops of some fifty settings.
+	maxWaysOfHost = 1000
 	// maxClients bounds for how many namespaces that only an exportTo names a host is answered.
 	maxClients = 50
 	// maxMisses bounds how many reasons are told why some clients get no answer while others do.
@@ -530,7 +532,11 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 		return fmt.Errorf("%s has no subset %q%s; it has %s", a.host, object.Abridge(p.subset), forClients(proxy.Namespace), object.Abridge(strings.Join(subsets, ", ")))
 	}
 	routed := map[string]bool{}
-	for _, n := range ports {
+	for i, n := range ports {
+		if len(a.ways) >= maxWaysOfHost {
+			a.notes = append(a.notes, fmt.Sprintf("more than %d ways lead to the host, and its %s left out; ask for one of them", maxWaysOfHost, leftOut(ports[i:])))
+			break
+		}
 		var first []*effective.Hop
 		if p.subset != "" {
 			c := effective.ClusterFor(ix, proxy, a.host, n, p.subset)
@@ -541,8 +547,10 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 		} else {
 			first = effective.WayTo(ix, proxy, a.host, n)
 		}
-		if vs := effective.AnsweredBy(ix, proxy, a.host, n); p.subset == "" && len(first) == 0 && vs != nil {
-			a.notes = append(a.notes, fmt.Sprintf("port %d: what comes there is sent nowhere; %s redirects, answers or delegates it", n, vs))
+		if p.subset == "" && len(first) == 0 {
+			if vs := effective.AnsweredBy(ix, proxy, a.host, n); vs != nil {
+				a.notes = append(a.notes, fmt.Sprintf("port %d: what comes there is sent nowhere; %s redirects, answers or delegates it", n, vs))
+			}
 		}
 		ways := chains(first, nil, maxWays+1)
 		if len(ways) > maxWays {
@@ -560,6 +568,7 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 			}
 			a.ways = append(a.ways, way{n, hops})
 		}
+		forget(first)
 	}
 	if p.subset == "" {
 		if rest := slices.DeleteFunc(subsets, func(s string) bool { return routed[s] }); len(rest) > 0 {
@@ -651,6 +660,23 @@ func chains(hops []*effective.Hop, before []*effective.Hop, n int) [][]*effectiv
 		out = append(out, chains(h.Next, chain, n-len(out))...)
 	}
 	return out
+}
+
+// forget cuts a tree of hops, once its chains are made: it may hold far more hops than these.
+func forget(hops []*effective.Hop) {
+	for _, h := range hops {
+		next := h.Next
+		h.Next = nil
+		forget(next)
+	}
+}
+
+// leftOut words which ports are.
+func leftOut(ports []uint32) string {
+	if len(ports) == 1 {
+		return fmt.Sprintf("port %d is", ports[0])
+	}
+	return "ports " + lint.PortNumbers(ports) + " are"
 }
 
 // join takes in an answer that says the same for other clients.

@@ -187,7 +187,7 @@ func FuzzParseQuery(f *testing.F) {
 
 // TestHostileEffective: what is small as text and large as a mesh is answered within bounds, or refused in words.
 func TestHostileEffective(t *testing.T) {
-	var wide, routes, namespaces strings.Builder
+	var wide, routes, namespaces, gateways strings.Builder
 	wide.WriteString("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: wide, namespace: shop}\nspec:\n  resolution: DNS\n  hosts:\n")
 	for i := range 256 {
 		wide.WriteString("  - h" + strings.Repeat("x", i%50) + string(rune('a'+i%26)) + ".u" + string(rune('a'+i/26)) + ".example.com\n")
@@ -209,11 +209,26 @@ func TestHostileEffective(t *testing.T) {
 		namespaces.WriteString("---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: d, namespace: n" + strconv.Itoa(i) +
 			"}\nspec: {host: one.example.com, trafficPolicy: {connectionPool: {tcp: {maxConnections: " + strconv.Itoa(i+1) + "}}}}\n")
 	}
+	// Each of many ports leads through each of many gateways that are out of view, and thousands of entries share a host.
+	gateways.WriteString("---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: gateways, namespace: shop}\nspec:\n  hosts: [many.example.com]\n  gateways: [mesh, out]\n  http:\n")
+	for i := range 1000 {
+		gateways.WriteString("  - {match: [{uri: {prefix: /" + strconv.Itoa(i) + "}}], route: [{destination: {host: out" + strconv.Itoa(i) + ".shop.svc.cluster.local, port: {number: 80}}}]}\n")
+	}
+	gateways.WriteString("---\napiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {name: out, namespace: shop}\nspec: {selector: {istio: egress}}\n")
+	gateways.WriteString("---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: many, namespace: shop}\nspec:\n  resolution: DNS\n  hosts: [many.example.com]\n  ports:\n")
+	for i := range 256 {
+		gateways.WriteString("  - {number: " + strconv.Itoa(i+1) + ", name: p" + strconv.Itoa(i) + ", protocol: HTTP}\n")
+	}
+	for i := range 3000 {
+		gateways.WriteString("---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: e" + strconv.Itoa(i) +
+			", namespace: shop}\nspec: {resolution: DNS, hosts: [shared.example.com], ports: [{number: " + strconv.Itoa(i%256+1) + ", name: p, protocol: HTTP}, {number: 443, name: s, protocol: HTTP}]}\n")
+	}
+	gateways.WriteString("---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: shared, namespace: shop}\nspec: {host: shared.example.com, trafficPolicy: {tls: {mode: SIMPLE}}}\n")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), []byte(wide.String()+routes.String()+namespaces.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), []byte(wide.String()+routes.String()+namespaces.String()+gateways.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--all"}, {"one.example.com"}, {"ha.ua.example.com"}, {"one.example.com", "--subset", "s3999"}, {"--all", "--from", "shop", "--format", "envoy"}} {
+	for _, args := range [][]string{{"--all"}, {"one.example.com"}, {"ha.ua.example.com"}, {"one.example.com", "--subset", "s3999"}, {"many.example.com"}, {"shared.example.com"}, {"--all", "--from", "shop", "--format", "envoy"}} {
 		start := time.Now()
 		var errs bytes.Buffer
 		code := run(t.Context(), append([]string{"effective", "-c", os.DevNull}, args...), process{
@@ -225,6 +240,31 @@ func TestHostileEffective(t *testing.T) {
 		if took := time.Since(start); took > time.Minute || code != exitClean {
 			t.Errorf("%v: took %v, exit code %d: %.500s", args, took, code, errs.String())
 		}
+	}
+}
+
+// TestWaysOfHostAreBounded: ports beyond the bound are named, and each of them is answered when it is asked for.
+func TestWaysOfHostAreBounded(t *testing.T) {
+	var mesh strings.Builder
+	mesh.WriteString("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: many, namespace: shop}\nspec:\n  resolution: DNS\n  hosts: [many.example.com]\n  ports:\n")
+	for i := range 12 {
+		mesh.WriteString("  - {number: " + strconv.Itoa(i+1) + ", name: p" + strconv.Itoa(i) + ", protocol: HTTP}\n")
+	}
+	mesh.WriteString("---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: many, namespace: shop}\nspec:\n  hosts: [many.example.com]\n  http:\n  - route:\n")
+	for i := range 150 {
+		mesh.WriteString("    - {destination: {host: many.example.com, subset: s" + strconv.Itoa(i) + "}, weight: 1}\n")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), []byte(mesh.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := runIn(t, dir, "effective", "-c", os.DevNull, "many.example.com")
+	if want := "more than 1000 ways lead to the host, and its ports 11, 12 are left out; ask for one of them"; code != exitClean || !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
+		t.Errorf("exit code %d, %s: no %q in %.3000s", code, stderr, want, stdout)
+	}
+	stdout, stderr, code = runIn(t, dir, "effective", "-c", os.DevNull, "many.example.com:12")
+	if code != exitClean || !strings.Contains(stdout, "port 12, way 100 of 100") {
+		t.Errorf("exit code %d, %s: %.3000s", code, stderr, stdout)
 	}
 }
 

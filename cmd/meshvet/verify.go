@@ -156,8 +156,8 @@ func proxyOf(node dump.Node, f *verifyFlags) (effective.Proxy, error) {
 	p := effective.Proxy{Type: effective.ProxyType(f.proxy.value), Namespace: f.from, Labels: labels}
 	if node.ID == "" {
 		if p.Namespace == "" {
-			return p, errors.New("the dump does not say whose proxy it is of, since it has no bootstrap (istioctl proxy-config all and " +
-				"/config_dump have one): give --from NAMESPACE, and for a gateway --proxy gateway")
+			return p, errors.New("the dump does not say which proxy it is of, since it has no bootstrap with the ID of one (istioctl proxy-config all and " +
+				"/config_dump have it): give --from NAMESPACE, and for a gateway --proxy gateway")
 		}
 		if p.Type == "" {
 			p.Type = effective.Sidecar

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/report"
 	"github.com/meshvet/meshvet/lint/verify"
 )
@@ -186,7 +187,7 @@ func summary(r *verifyResult) string {
 		compared = append(compared, counted(c.Routes, "route", "routes"))
 	}
 	out := fmt.Sprintf("%s; %s in %s compared, of a %s in %s", strings.Join(wrong, ", "), counted(c.Leaves, "value", "values"),
-		strings.Join(compared, ", "), r.Proxy.Type, r.Proxy.Namespace)
+		strings.Join(compared, ", "), r.Proxy.Type, object.Abridge(r.Proxy.Namespace))
 	if r.ClustersWithout > 0 {
 		out += fmt.Sprintf("; %s of hosts that no manifest defines (%s)", counted(r.ClustersWithout, "cluster", "clusters"), someHosts(r.WithoutManifest))
 	}

@@ -327,6 +327,34 @@ func (c *compilation) endpoints(port uint32) iter.Seq[object.Value] {
 	}
 }
 
+// endpointsOfAnyPort yields what endpoints does for at least one port, without going through all of it for each.
+func (c *compilation) endpointsOfAnyPort() iter.Seq[object.Value] {
+	return func(yield func(object.Value) bool) {
+		some := map[uint32]bool{} // ports
+		for _, m := range c.merged() {
+			if m.HasSelector() || len(m.Ports) == 0 {
+				continue
+			}
+			roundRobin, endpoints := m.Resolution == "DNS_ROUND_ROBIN", m.Endpoints()
+			first := slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return !some[p.Number] })
+			for i, e := range endpoints.Items() {
+				if roundRobin && (i > 0 || !first) {
+					break
+				}
+				if !yield(e) {
+					return
+				}
+			}
+			if endpoints.Len() == 0 && !strings.HasPrefix(m.Resolution, "DNS") {
+				continue
+			}
+			for _, p := range m.Ports {
+				some[p.Number] = true
+			}
+		}
+	}
+}
+
 // whoPassesThrough is the origin of a cluster without a list of addresses.
 func (c *compilation) whoPassesThrough() Origin {
 	if lb := c.policy.Block("loadBalancer"); lb.Value.Get("simple").Str() == passthrough {

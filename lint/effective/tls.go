@@ -257,12 +257,10 @@ func (c *compilation) accounts() []string {
 		if !t.IsService() {
 			own = t.Object.Spec().Get("subjectAltNames").Strings()
 		}
-		for _, p := range t.Ports {
-			for e := range c.endpoints(p.Number) {
-				if account := e.Get("serviceAccount").Str(); account != "" {
-					out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, t.Namespace(), account))
-				}
-			}
+	}
+	for e := range c.endpointsOfAnyPort() {
+		if account := e.Get("serviceAccount").Str(); account != "" {
+			out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, c.owner.Namespace(), account))
 		}
 	}
 	out = append(out, own...)

@@ -2,6 +2,7 @@ package effective_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,5 +73,42 @@ func TestFragment(t *testing.T) {
 }`
 	if diff := cmp.Diff(want, string(js)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestServiceAccountsOfSeveralEntries: the names of a peer are those of all endpoints that any port of the host has. DNS_ROUND_ROBIN
+// keeps the first endpoint of a port only, an entry without ports or with a workloadSelector has none.
+func TestServiceAccountsOfSeveralEntries(t *testing.T) {
+	at := func(accounts ...string) string {
+		var list []string
+		for _, a := range accounts {
+			list = append(list, "{address: "+a+".example.com, serviceAccount: "+a+"}")
+		}
+		return "location: MESH_INTERNAL\nendpoints: [" + strings.Join(list, ", ") + "]"
+	}
+	for _, c := range []struct {
+		why  string
+		in   []string
+		want []string
+	}{
+		{"all", []string{entry("a", api, "DNS", at("a", "b"), "80 HTTP"), entry("b", api, "DNS", at("c"), "81 HTTP", "80 HTTP")}, []string{"a", "b", "c"}},
+		{"the first of a single logical host", []string{entry("a", api, "DNS_ROUND_ROBIN", at("a", "b"), "80 HTTP")}, []string{"a"}},
+		{"none where the port has one", []string{entry("a", api, "DNS_ROUND_ROBIN", at("a"), "80 HTTP"), entry("b", api, "DNS_ROUND_ROBIN", at("b"), "80 HTTP")}, []string{"a"}},
+		{"one where another port has none", []string{entry("a", api, "DNS_ROUND_ROBIN", at("a"), "80 HTTP"), entry("b", api, "DNS_ROUND_ROBIN", at("b"), "80 HTTP", "81 HTTP")}, []string{"a", "b"}},
+		{"the host's own name is an endpoint", []string{entry("a", api, "DNS_ROUND_ROBIN", "location: MESH_INTERNAL", "80 HTTP"), entry("b", api, "DNS_ROUND_ROBIN", at("b"), "80 HTTP")}, nil},
+		{"no port", []string{entry("a", api, "DNS", at("a"), "80 HTTP"), entry("b", api, "DNS", at("b"))}, []string{"a"}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			ix, _ := world(t, "", append(c.in, rule("r", api, "trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}"))...)
+			var got []string
+			for _, s := range effective.ClusterFor(ix, effective.OnBehalf("shop"), api, 80, "").Settings {
+				if strings.Contains(s.Envoy, "match_subject_alt_names") {
+					got = append(got, strings.TrimPrefix(s.Value.(string), "spiffe://cluster.local/ns/shop/sa/"))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -166,7 +166,8 @@ func parseName(name string) (n clusterName, ok bool) {
 		return n, false
 	}
 	port, err := strconv.ParseUint(p[1], 10, 32)
-	return clusterName{uint32(port), p[2], mesh.Host(p[3])}, err == nil
+	n = clusterName{uint32(port), p[2], mesh.Host(p[3])}
+	return n, err == nil && p[1] == strconv.FormatUint(port, 10) // 0443 is another name than 443
 }
 
 func (c *Comparison) cluster(r dump.Resource) {

@@ -113,6 +113,10 @@ unexpected outbound|80|v1|client.example.com false: DestinationRule shop/client,
 unexpected outbound|81||client.example.com false: nothing in view gives the host a port 81
 unexpected outbound|80|v1|plain.example.com false: no DestinationRule in view holds for the host and this proxy
 failed true`},
+		{name: "a name that Istio never gives", change: func(c *compiled) {
+			c.Clusters = append([]map[string]any{{"name": "outbound|080||client.example.com"}}, c.Clusters...)
+		}, want: `
+failed false`},
 		{name: "a host that should be hidden", edit: replace("hosts: ['client.example.com']", "exportTo: [other]\n  hosts: ['client.example.com']"), want: `
 unexpected outbound|80||client.example.com false: no ServiceEntry in view exports the host to namespace shop
 failed true`},

@@ -28,8 +28,8 @@ func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 }
 
 // lossesRecord describes in words what one level takes away, and how to write it back into that level. The values come sorted by
-// what can be done about them, since a policy that sorts them itself costs ten times as much. panics says that outlierDetection must not
-// come back, since Istio's generator would panic.
+// what can be done about them, since a policy that sorts them itself costs ten times as much. panics says that Istio's
+// generator would panic if outlierDetection came back: then nothing is written back.
 func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panics bool) record {
 	var told, envoy, unstatable, blocks []string
 	var ports []effective.Port
@@ -45,7 +45,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panic
 	for _, l := range losses {
 		block := l.Field.Block()
 		write := record{"path": pathRecord(into.Child(l.Field.Path()...)), "value": l.Value}
-		asOne := (l.Field.Name == block || !whole[block]) && !(panics && block == "outlierDetection")
+		asOne := l.Field.Name == block || !whole[block]
 		if l.Latent {
 			if asOne {
 				restate = append(restate, write)
@@ -70,6 +70,9 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panic
 			restate = append(restate, write)
 		}
 		ports = append(ports, l.Ports...)
+	}
+	if panics && slices.Contains(blocks, "outlierDetection") {
+		restate, restateTLS = []any{}, []any{}
 	}
 	subject := subjectOf(ports)
 	subject["blocks"] = blocks

@@ -575,6 +575,9 @@ func (p *predictor) fill(a *answer, proxy effective.Proxy, port uint32) error {
 			a.notes = append(a.notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" (--subset shows one)")
 		}
 	}
+	for _, list := range effective.OfUnknownAge(ix, proxy, a.host) {
+		a.notes = append(a.notes, fmt.Sprintf("%s and %s do not say which is older, which decides in Istio; here they count in the order of names", list[0], list[1]))
+	}
 	if t := proxy.Target(ix, a.host); t != nil {
 		if ix.Ambient(t) {
 			a.notes = append(a.notes, "ztunnel or a waypoint may carry this traffic; what is told is true of sidecars and gateways only")

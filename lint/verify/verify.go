@@ -560,19 +560,8 @@ func (c *Comparison) rivals() []Rivals {
 	}
 	var out []Rivals
 	for _, h := range slices.Sorted(maps.Keys(hosts)) {
-		var targets, rules []*object.Object
-		for _, t := range c.ix.Targets(h) {
-			if !t.IsService() && c.ix.Sees(t, c.proxy.Namespace) {
-				targets = append(targets, t.Object)
-			}
-		}
-		for _, r := range c.ix.Rules(h) {
-			rules = append(rules, r.Object)
-		}
-		for _, list := range [][]*object.Object{targets, rules} {
-			if len(list) > 1 && slices.ContainsFunc(list, func(o *object.Object) bool { return !o.Root().At("metadata", "creationTimestamp").Set() }) {
-				out = append(out, Rivals{h, list})
-			}
+		for _, list := range effective.OfUnknownAge(c.ix, c.proxy, h) {
+			out = append(out, Rivals{h, list})
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func TestOfUnknownAge(t *testing.T) {
 	} {
 		ix, _ := world(t, "", c.objects...)
 		var got []string
-		for _, list := range effective.OfUnknownAge(ix, effective.OnBehalf(c.client), "api.example.com") {
+		for _, list := range effective.OfUnknownAge(ix, sidecarIn(c.client), "api.example.com") {
 			var names []string
 			for _, o := range list {
 				names = append(names, o.Name)
@@ -75,7 +75,7 @@ func TestFeltConnectTime(t *testing.T) {
 			manifests = append(manifests, route(c.rest))
 		}
 		ix, _ := world(t, "", manifests...)
-		felt, ok := effective.ClusterFor(ix, effective.OnBehalf("shop"), "api.example.com", 80, "").FeltConnectTime()
+		felt, ok := effective.ClusterFor(ix, sidecarIn("shop"), "api.example.com", 80, "").FeltConnectTime()
 		if !ok || felt.Time.String() != c.want || felt.Attempts != c.attempts {
 			t.Errorf("%s: %s in %d attempts, want %s in %d", c.name, felt.Time, felt.Attempts, c.want, c.attempts)
 		}
@@ -98,7 +98,7 @@ func TestRouteHash(t *testing.T) {
 		{"source address", "loadBalancer: {consistentHash: {useSourceIp: true}}", map[string]string{"hash_policy[0].connection_properties.source_ip": "true"}},
 	} {
 		ix, _ := world(t, "", entry("api", "api.example.com", "DNS", "", "80 HTTP"), aged("shop", "hash", "", ", trafficPolicy: {"+c.policy+"}"))
-		retries := effective.ClusterFor(ix, effective.OnBehalf("shop"), "api.example.com", 80, "").Retries
+		retries := effective.ClusterFor(ix, sidecarIn("shop"), "api.example.com", 80, "").Retries
 		if len(retries) != 1 {
 			t.Fatalf("%s: %d routes", c.name, len(retries))
 		}

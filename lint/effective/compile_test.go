@@ -72,7 +72,7 @@ func (r *compiled) hostName() mesh.Host {
 
 func (r *compiled) client() effective.Proxy {
 	if r.proxy.Type == "" {
-		return effective.OnBehalf("shop")
+		return sidecarIn("shop")
 	}
 	return r.proxy
 }
@@ -233,7 +233,7 @@ func typeRows() []compiled {
 	var out []compiled
 	for _, res := range resolutions {
 		for _, proto := range protocols {
-			for _, p := range []effective.Proxy{effective.OnBehalf("shop"), router()} {
+			for _, p := range []effective.Proxy{sidecarIn("shop"), router()} {
 				host := mesh.Host(api)
 				if res.name == "DYNAMIC_DNS" {
 					host = "*.example.com"
@@ -640,7 +640,7 @@ func selectionRows() []compiled {
 	selects := func(labels string, n int) string {
 		return rule("chosen", api, fmt.Sprintf("workloadSelector: {matchLabels: {%s}}\ntrafficPolicy: {connectionPool: {http: {http1MaxPendingRequests: %d}}}", labels, n))
 	}
-	pay := effective.OnBehalf("pay")
+	pay := sidecarIn("pay")
 	const all, open = "CB.max_connections 4294967295", "CB.max_pending_requests 4294967295"
 	host := dns("443 TLS")
 	own, root, client := pool("own", api, 1), within("istio-system", pool("root", api, 2)), within("pay", pool("client", api, 3))
@@ -714,7 +714,7 @@ func severalRows() []compiled {
 		{why: "UDP and TCP on one number, the other way round", in: []string{dns("53 TCP", "53 UDP")}, at: "53", want: []string{"type STRICT_DNS"}},
 		{why: "a route makes a hidden host known in its namespace", in: []string{hidden, routeTo("80")}, at: "80", want: []string{"type STRICT_DNS"}},
 		{why: "but only the port that it names", in: []string{hidden, routeTo("80")}, at: "443", absent: "unknown"},
-		{why: "and only in its namespace", in: []string{hidden, routeTo("80")}, proxy: effective.OnBehalf("pay"), at: "80", absent: "unknown"},
+		{why: "and only in its namespace", in: []string{hidden, routeTo("80")}, proxy: sidecarIn("pay"), at: "80", absent: "unknown"},
 		{why: "a third entry fills a port that the first does not share with the second", in: []string{a, b, born("03", se("c", "DNS", "", "80 HTTP"))}, at: "80", want: []string{"type STRICT_DNS"}},
 		{why: "a Service before an entry of its host", in: []string{backendService, entry("a", "backend.shop.svc.cluster.local", "DNS", "", "80 HTTP")}, host: "backend.shop.svc.cluster.local", at: "80", want: []string{"type EDS"}},
 		{why: "endpoints come together", in: []string{born("01", se("a", "DNS", "workloadSelector: {labels: {app: none}}", "443 TLS")), born("02", se("b", "DNS", "endpoints: [{address: gw.example.com}]", "443 TLS"))}, at: "443", want: []string{"type STRICT_DNS"}},
@@ -767,7 +767,7 @@ func listenerRows() []compiled {
 		retried("a route retries nothing", "", "0 timeout 0s", httpRoute(", retries: {attempts: 0}")),
 		retried("a route's timeout", "", "2 timeout 1m30s", httpRoute(", timeout: 90s")),
 		retried("a route's retries before the mesh's", "defaultHttpRetryPolicy: {attempts: 5}", "1 timeout 0s", httpRoute(", retries: {attempts: 1}")),
-		{why: "a route that others do not get", in: []string{dns("80 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "spec: {", "spec: {exportTo: ['.'], ", 1)}, proxy: effective.OnBehalf("pay"), at: "80", retries: []string{"2 timeout 0s"}},
+		{why: "a route that others do not get", in: []string{dns("80 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "spec: {", "spec: {exportTo: ['.'], ", 1)}, proxy: sidecarIn("pay"), at: "80", retries: []string{"2 timeout 0s"}},
 		{why: "mirrored requests are not retried", in: []string{dns("80 HTTP"), entry("m", "m.example.com", "DNS", "", "80 HTTP"), httpRoute(", retries: {attempts: 5}, mirror: {host: m.example.com}")}, host: "m.example.com", at: "80", retries: []string{"2 timeout 0s"}},
 		{why: "a route for another port", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "8080", retries: []string{"2 timeout 0s"}},
 		{why: "a route for gateways", in: []string{dns("80 HTTP", "8080 HTTP"), strings.Replace(httpRoute(", retries: {attempts: 5}, match: [{gateways: [out]}]"), "spec: {", "spec: {gateways: [mesh, out], ", 1)}, at: "80", retries: []string{"2 timeout 0s"}},

@@ -18,9 +18,6 @@ type Proxy struct {
 	Labels    map[string]string // of its workload, by which workloadSelectors choose
 }
 
-// OnBehalf is the sidecar of a workload without labels in a namespace.
-func OnBehalf(namespace string) Proxy { return Proxy{Type: Sidecar, Namespace: namespace} }
-
 // resolve returns the target that the proxy reaches under a host, nil if it sees none. What a VirtualService leads to is seen in its
 // own namespace, whatever its exportTo says. Source: Istio's pilot/pkg/model, collectImportedServices.
 func (p Proxy) resolve(ix *mesh.Index, host mesh.Host) *mesh.Target {

@@ -66,7 +66,7 @@ func TestMeasuredClusters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pool := "trafficPolicy:\n  connectionPool:\n    " + strings.ReplaceAll(c.pool, "\n", "\n    ")
 			ix, _ := world(t, "", backendService, rule("backend", "backend", pool))
-			cluster := effective.ClusterFor(ix, effective.OnBehalf("shop"), "backend.shop.svc.cluster.local", 80, "")
+			cluster := effective.ClusterFor(ix, sidecarIn("shop"), "backend.shop.svc.cluster.local", 80, "")
 			if cluster == nil {
 				t.Fatal("no cluster")
 			}
@@ -225,7 +225,7 @@ subsets:
 		t.Run(c.name, func(t *testing.T) {
 			ix, _ := world(t, "", c.manifests...)
 			var got []toldHop
-			for hops := effective.WayTo(ix, effective.OnBehalf(c.from), "api.example.com", c.port); len(hops) > 0; hops = hops[0].Next {
+			for hops := effective.WayTo(ix, sidecarIn(c.from), "api.example.com", c.port); len(hops) > 0; hops = hops[0].Next {
 				if len(hops) > 1 {
 					t.Errorf("%d ways, want 1", len(hops))
 				}
@@ -288,7 +288,7 @@ func TestRoundInCircles(t *testing.T) {
 					walk(h.Next, depth+1)
 				}
 			}
-			walk(effective.WayTo(ix, effective.OnBehalf("shop"), "api.example.com", 80), 1)
+			walk(effective.WayTo(ix, sidecarIn("shop"), "api.example.com", 80), 1)
 			if total == 0 || total > c.most || deepest != c.deepest {
 				t.Errorf("%d hops, %d deep; want at most %d and %d deep", total, deepest, c.most, c.deepest)
 			}
@@ -322,7 +322,7 @@ func TestEjectionArithmetic(t *testing.T) {
 		{"maxEjectionPercent: 50", "NONE", "", effective.Ejection{Percent: 50}, 0, 2},
 	} {
 		ix, _ := world(t, "", entry("api", "api.example.com", c.resolution, c.rest, "443 TLS"), rule("api", "api.example.com", "trafficPolicy: {outlierDetection: {"+c.detection+"}}"))
-		got, ok := effective.ClusterFor(ix, effective.OnBehalf("shop"), mesh.Host("api.example.com"), 443, "").Ejection(ix)
+		got, ok := effective.ClusterFor(ix, sidecarIn("shop"), mesh.Host("api.example.com"), 443, "").Ejection(ix)
 		got.Origin = effective.Origin{}
 		if diff := cmp.Diff(c.want, got); !ok || diff != "" {
 			t.Errorf("%s, %s: %v (-want +got):\n%s", c.detection, c.resolution, ok, diff)
@@ -359,13 +359,13 @@ func TestDestinations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ix, _ := world(t, "", api, subsets, virtualService("http:\n"+c.routes))
 			var got []string
-			for _, h := range effective.WayTo(ix, effective.OnBehalf("shop"), "api.example.com", 80) {
+			for _, h := range effective.WayTo(ix, sidecarIn("shop"), "api.example.com", 80) {
 				got = append(got, h.Cluster.Subset)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			answered := effective.AnsweredBy(ix, effective.OnBehalf("shop"), "api.example.com", 80)
+			answered := effective.AnsweredBy(ix, sidecarIn("shop"), "api.example.com", 80)
 			if (answered != nil) != (c.want == nil) {
 				t.Errorf("answered by %v", answered)
 			}

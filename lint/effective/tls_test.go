@@ -103,7 +103,7 @@ func TestServiceAccountsOfSeveralEntries(t *testing.T) {
 		t.Run(c.why, func(t *testing.T) {
 			ix, _ := world(t, "", append(c.in, rule("r", api, "trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}"))...)
 			var got []string
-			for _, s := range effective.ClusterFor(ix, effective.OnBehalf("shop"), api, 80, "").Settings {
+			for _, s := range effective.ClusterFor(ix, sidecarIn("shop"), api, 80, "").Settings {
 				if strings.Contains(s.Envoy, "match_subject_alt_names") {
 					got = append(got, strings.TrimPrefix(s.Value.(string), "spiffe://cluster.local/ns/shop/sa/"))
 				}

@@ -73,3 +73,8 @@ func field(t *testing.T, name string) *effective.Field {
 	t.Fatalf("no field %s", name)
 	return nil
 }
+
+// sidecarIn is the sidecar of a workload without labels in a namespace.
+func sidecarIn(namespace string) effective.Proxy {
+	return effective.Proxy{Type: effective.Sidecar, Namespace: namespace}
+}

@@ -211,7 +211,7 @@ func TestHostsInView(t *testing.T) {
 	if diff := cmp.Diff([]mesh.Host{"none.example.com", "simple.example.com"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, err := verify.New(w.index(t, nil), effective.OnBehalf("shop")).HostsInView(t.Context()); err != nil || len(got) != 2 {
+	if got, err := verify.New(w.index(t, nil), effective.Proxy{Type: effective.Sidecar, Namespace: "shop"}).HostsInView(t.Context()); err != nil || len(got) != 2 {
 		t.Error(got, err)
 	}
 }

@@ -153,6 +153,9 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 			fmt.Fprintln(a.stderr, "note: "+report.Clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	if err := checkNamespaces(f.from.items...); err != nil {
+		return 0, err
+	}
 	p := &predictor{
 		meshes: meshes, from: f.from.items, subset: f.subset, note: note,
 		proxy: effective.Proxy{Type: effective.ProxyType(f.proxy.value), Labels: f.labels.pairs},

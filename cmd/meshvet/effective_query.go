@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,8 @@ func parseQuery(arg string) (query, error) {
 	quoted := fmt.Sprintf("%q", object.Abridge(arg))
 	host, port, hasPort := arg, "", false
 	switch {
+	case strings.Contains(arg, "://"):
+		return query{}, fmt.Errorf("%s is a URL; write its HOST or HOST:PORT", quoted)
 	case strings.HasPrefix(arg, "["):
 		inner, rest, closed := strings.Cut(arg[1:], "]")
 		if _, err := netip.ParseAddr(inner); !closed || err != nil || rest != "" && !strings.HasPrefix(rest, ":") {
@@ -68,6 +71,19 @@ func parseQuery(arg string) (query, error) {
 		q.port = uint32(n)
 	}
 	return q, nil
+}
+
+// namespaceName is what Kubernetes lets a namespace be called.
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// checkNamespaces says which of some namespaces, given by flag, cannot be one.
+func checkNamespaces(names ...string) error {
+	for _, n := range names {
+		if !namespaceName.MatchString(n) {
+			return fmt.Errorf("--from: %q cannot be the name of a namespace", object.Abridge(n))
+		}
+	}
+	return nil
 }
 
 // predictor answers queries about the meshes of a run.

@@ -154,6 +154,11 @@ func count(list []string, s string) int {
 func proxyOf(node dump.Node, f *verifyFlags) (effective.Proxy, error) {
 	labels := f.labels.pairs
 	p := effective.Proxy{Type: effective.ProxyType(f.proxy.value), Namespace: f.from, Labels: labels}
+	if f.from != "" {
+		if err := checkNamespaces(f.from); err != nil {
+			return p, err
+		}
+	}
 	if node.ID == "" {
 		if p.Namespace == "" {
 			return p, errors.New("the dump does not say which proxy it is of, since it has no bootstrap with the ID of one (istioctl proxy-config all and " +

@@ -153,7 +153,7 @@ func (c *compilation) weighted(s object.Value, field string, from Origin) {
 // splitByPriority: where Envoy resolves names, Istio sorts the endpoints by failoverPriority as if all were of one locality, and
 // reads beyond the end of a list if they are not. Source: Istio's loadbalancer.go, applyFailoverPriorityPerLocality.
 func (c *compilation) splitByPriority() {
-	if c.subnet != nil || c.typ != StrictDNS && c.typ != LogicalDNS {
+	if c.chosen != nil || c.typ != StrictDNS && c.typ != LogicalDNS {
 		return
 	}
 	localities := map[string]bool{}

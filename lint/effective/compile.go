@@ -156,7 +156,7 @@ type compilation struct {
 	port  Port
 
 	policy *Policy
-	subnet *mesh.Subset
+	chosen *mesh.Subset // nil for the cluster without subset
 
 	version  istio.Release
 	typ      ClusterType
@@ -207,7 +207,7 @@ func (c *compilation) cluster(s *mesh.Subset) *Cluster {
 // subset compiles a subset. It starts from the type that the cluster without subset ended with.
 func (c *compilation) subset(s mesh.Subset, base ClusterType) *Cluster {
 	c.typ = base
-	c.subnet = &s
+	c.chosen = &s
 	if s.Value().At("trafficPolicy", "loadBalancer", "simple").Str() == passthrough {
 		c.typ = OriginalDst
 	}

@@ -85,8 +85,8 @@ func (c *compilation) routeHash(r *mesh.Route) Source {
 	if c.rule.Policy != nil {
 		level(c.rule.Policy.Object, destinationLevel)
 	}
-	if c.subnet != nil {
-		level(c.subnet.Rule.Object, object.Path{"spec", "subsets", c.subnet.Index, "trafficPolicy"})
+	if c.chosen != nil {
+		level(c.chosen.Rule.Object, object.Path{"spec", "subsets", c.chosen.Index, "trafficPolicy"})
 	}
 	return best
 }

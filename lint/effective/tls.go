@@ -233,10 +233,10 @@ func (c *compilation) istioMutual(at string, block Source, sni string, names []s
 }
 
 func (c *compilation) subsetName() string {
-	if c.subnet == nil {
+	if c.chosen == nil {
 		return ""
 	}
-	return c.subnet.Name
+	return c.chosen.Name
 }
 
 // accounts are the names that the certificates of the host's endpoints may bear, as far as manifests say, in order: subjectAltNames

@@ -27,6 +27,7 @@ import (
 // tally is what came of a set of inputs.
 type tally struct {
 	Name    string
+	Files   int // that were read, other kinds and templates among them; 0 for random meshes
 	Outcome agree.Outcome
 	// Claims count the fields that findings call ignored or inert and that were taken away, Fixes the safe fixes that were applied,
 	// by rule.
@@ -83,6 +84,7 @@ func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {
 	if err != nil {
 		return err
 	}
+	t.Files++
 	m := &agree.Mesh{Name: path, Objects: file.Objects, File: file}
 	if !m.Compiles() {
 		return nil

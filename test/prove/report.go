@@ -110,6 +110,7 @@ func (p *prover) writeReport(path string, all []*tally) error {
 	total := newTally("all")
 	for _, t := range all {
 		total.Outcome.Add(t.Outcome)
+		total.Files += t.Files
 		total.Refused = append(total.Refused, t.Refused...)
 		for _, pair := range []struct{ into, from map[string]int }{{total.Claims, t.Claims}, {total.Fixes, t.Fixes}, {total.Unshown, t.Unshown}} {
 			for rule, n := range pair.from {

@@ -104,7 +104,7 @@ func httpUsesOf(p *lint.Pass, reach effective.Reach) []httpUse {
 		}
 		u.Live, u.Dead = carrying(u.Live), carrying(u.Dead)
 		use := httpUse{Use: u, name: name}
-		use.l4 = slices.DeleteFunc(slices.Clone(u.Dead), func(port effective.Port) bool { return port.Family != mesh.L4 })
+		use.l4 = slices.DeleteFunc(slices.Clone(u.Dead), func(port effective.Port) bool { return !port.ForwardsBytes() })
 		use.moves = name == "idleTimeout" && !p.Object.Lookup(l4IdleTimeout).Set()
 		switch atTop := u.Level.Kind == effective.Destination; {
 		case !reach.Known():

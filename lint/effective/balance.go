@@ -129,9 +129,9 @@ func (c *compilation) locality() {
 		c.out.message(localityWeighted, "", c.fromTarget("metadata", "annotations"))
 		c.splitByPriority()
 	case meshwide.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
-		c.zoneAware(meshwide.Get("zoneAwareLbSetting"), "meshConfig.zoneAwareLbSetting", meshOrigin("zoneAwareLbSetting"))
+		c.zoneAware(meshwide.Get("zoneAwareLbSetting"), "meshConfig.zoneAwareLbSetting", c.policy.fromMesh("zoneAwareLbSetting"))
 	case meshwide.Get("localityLbSetting").Set():
-		c.weighted(meshwide.Get("localityLbSetting"), "meshConfig.localityLbSetting", meshOrigin("localityLbSetting"))
+		c.weighted(meshwide.Get("localityLbSetting"), "meshConfig.localityLbSetting", c.policy.fromMesh("localityLbSetting"))
 	}
 }
 

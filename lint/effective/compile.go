@@ -387,7 +387,7 @@ func (c *compilation) discovery() {
 	case StrictDNS, LogicalDNS:
 		c.out.set("respect_dns_ttl", true, "", byIstio)
 		if own := c.policy.mesh.Get("dnsRefreshRate"); own.Set() {
-			c.out.set("dns_refresh_rate", seconds(own), "meshConfig.dnsRefreshRate", meshOrigin("dnsRefreshRate"))
+			c.out.set("dns_refresh_rate", seconds(own), "meshConfig.dnsRefreshRate", c.policy.fromMesh("dnsRefreshRate"))
 		} else {
 			c.out.set("dns_refresh_rate", "60s", "meshConfig.dnsRefreshRate", byIstio)
 		}

@@ -22,6 +22,7 @@ type Origin struct {
 	Kind   OriginKind
 	Object *object.Object // of FromObject
 	Path   object.Path    // in the object, or in meshConfig; of the field that decides, written or missing
+	Mesh   string         // of FromMesh: where meshConfig stands, "" if that is not known
 }
 
 // Location is where the deciding field stands in its file; ok is false if no file says it.
@@ -41,6 +42,9 @@ func (o Origin) Text() string {
 		}
 		return fmt.Sprintf("%s %s", o.Object, o.Path)
 	case FromMesh:
+		if o.Mesh != "" {
+			return fmt.Sprintf("meshConfig.%s (%s)", o.Path, o.Mesh)
+		}
 		return "meshConfig." + o.Path.String()
 	case FromIstio:
 		return "Istio's default"
@@ -60,13 +64,14 @@ func (o Origin) besides(other Origin) string {
 // at is the origin of a field below a block, wherever the block stands.
 func (s Source) at(path ...any) Origin {
 	if s.Object == nil {
-		return Origin{Kind: FromMesh, Path: s.Path.Child(path...)}
+		return Origin{Kind: FromMesh, Path: s.Path.Child(path...), Mesh: s.mesh}
 	}
 	return Origin{Kind: FromObject, Object: s.Object, Path: s.Path.Child(path...)}
 }
 
-func meshOrigin(path ...any) Origin {
-	return Origin{Kind: FromMesh, Path: object.Path{}.Child(path...)}
+// fromMesh is the origin of what a field of meshConfig decides.
+func (p *Policy) fromMesh(path ...any) Origin {
+	return Origin{Kind: FromMesh, Path: object.Path{}.Child(path...), Mesh: p.meshAt}
 }
 
 var (

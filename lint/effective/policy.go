@@ -17,6 +17,8 @@ type Source struct {
 	Object *object.Object // nil when the block comes from the mesh configuration
 	Path   object.Path
 	Value  object.Value
+
+	mesh string // where meshConfig stands
 }
 
 // Set says whether the block is written.
@@ -31,7 +33,8 @@ type Policy struct {
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
-	mesh object.Value // meshConfig
+	mesh   object.Value // meshConfig
+	meshAt string       // where it stands
 }
 
 // FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
@@ -56,12 +59,13 @@ type Levels struct {
 	MeshConfig object.Value
 
 	version istio.Release
+	meshAt  string
 }
 
 // LevelsOf returns the levels of a rule taken by itself; the destination level above a subset is the one of whichever rule Istio takes
 // it from, if it merges several. subset is an index into spec.subsets, -1 = none.
 func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
-	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix)}
+	l := Levels{Policy: o, MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix), meshAt: ix.Settings().MeshConfigSource}
 	if subset >= 0 {
 		l.Subset, l.SubsetPath = o, object.Path{"spec", "subsets", subset}
 		if m := ix.MergedWith(o); m != nil && m.Policy != nil {
@@ -73,7 +77,7 @@ func LevelsOf(ix *mesh.Index, o *object.Object, subset int) Levels {
 
 // LevelsOfMerged returns the levels that clients get when Istio has merged rules; m may be nil.
 func LevelsOfMerged(ix *mesh.Index, m *mesh.Merged, subset string) Levels {
-	l := Levels{MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix)}
+	l := Levels{MeshConfig: ix.Settings().MeshConfig, version: releaseOf(ix), meshAt: ix.Settings().MeshConfigSource}
 	if m == nil {
 		return l
 	}
@@ -100,7 +104,7 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 
 // For merges the levels for the cluster of one port.
 func (l Levels) For(port uint32, without Without) *Policy {
-	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig}
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt}
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {
@@ -120,7 +124,7 @@ func (l Levels) fromMesh(p *Policy) {
 			continue
 		}
 		if v := l.MeshConfig.At("defaultTrafficPolicy", block); v.Set() {
-			p.Blocks[block] = Source{Path: object.Path{"defaultTrafficPolicy", block}, Value: v}
+			p.Blocks[block] = Source{Path: object.Path{"defaultTrafficPolicy", block}, Value: v, mesh: l.meshAt}
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (c *compilation) upstream() {
 	const keepsCase = "preserveHttp1HeaderCase"
 	if c.port.Family == mesh.L7 || c.port.Family == mesh.Sniffed {
 		if v := c.policy.mesh.At("defaultConfig", "proxyHeaders", keepsCase); v.Bool() {
-			p.explicit, p.header, p.from = "http1", true, meshOrigin("defaultConfig", "proxyHeaders", keepsCase)
+			p.explicit, p.header, p.from = "http1", true, c.policy.fromMesh("defaultConfig", "proxyHeaders", keepsCase)
 		}
 	}
 	if c.port.Family == mesh.Sniffed && c.proxy.Type == Sidecar {
@@ -66,7 +66,7 @@ func (c *compilation) pool() {
 	if v := pool.Value.At("tcp", "connectTimeout"); v.Set() {
 		c.out.set("connect_timeout", seconds(v), "connectionPool.tcp.connectTimeout", pool.at("tcp", "connectTimeout"))
 	} else if v := c.policy.mesh.Get("connectTimeout"); v.Set() {
-		c.out.set("connect_timeout", seconds(v), "connectionPool.tcp.connectTimeout", meshOrigin("connectTimeout"))
+		c.out.set("connect_timeout", seconds(v), "connectionPool.tcp.connectTimeout", c.policy.fromMesh("connectTimeout"))
 	} else {
 		c.out.set("connect_timeout", "10s", "connectionPool.tcp.connectTimeout", byIstio)
 	}
@@ -120,7 +120,7 @@ func (c *compilation) keepalive(pool Source) {
 		value object.Value
 		from  func(...any) Origin
 	}{
-		{c.policy.mesh.Get("tcpKeepalive"), func(path ...any) Origin { return meshOrigin("tcpKeepalive").below(path...) }},
+		{c.policy.mesh.Get("tcpKeepalive"), func(path ...any) Origin { return c.policy.fromMesh("tcpKeepalive").below(path...) }},
 		{pool.Value.At("tcp", "tcpKeepalive"), func(path ...any) Origin { return pool.at("tcp", "tcpKeepalive").below(path...) }},
 	}
 	for _, l := range levels {
@@ -163,7 +163,7 @@ func (c *compilation) upgrade(pool Source) {
 		}
 	}
 	if c.port.Family == mesh.L7 && c.policy.mesh.Get("h2UpgradePolicy").Str() == "UPGRADE" {
-		c.protocol.explicit, c.protocol.from, c.protocol.field = "http2", meshOrigin("h2UpgradePolicy"), h2UpgradePolicy
+		c.protocol.explicit, c.protocol.from, c.protocol.field = "http2", c.policy.fromMesh("h2UpgradePolicy"), h2UpgradePolicy
 	}
 }
 

@@ -29,7 +29,7 @@ type Retry struct {
 func (c *compilation) retries() []Retry {
 	byDefault := Retry{Attempts: 2, Origin: byIstio, Reconnects: true}
 	if v := c.policy.mesh.Get("defaultHttpRetryPolicy"); v.Set() {
-		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), meshOrigin("defaultHttpRetryPolicy", "attempts")
+		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), c.policy.fromMesh("defaultHttpRetryPolicy", "attempts")
 	}
 	var out []Retry
 	for _, r := range c.ix.RoutesTo(c.port.Host) {

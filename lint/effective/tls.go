@@ -324,10 +324,10 @@ func (c *compilation) originate(at string, block Source, mutual bool) {
 	}
 	if d := c.policy.mesh.Get("tlsDefaults"); d.Set() {
 		for i, curve := range d.Get("ecdhCurves").Strings() {
-			c.out.set(fmt.Sprintf("%stls_params.ecdh_curves[%d]", ctx, i), curve, "", meshOrigin("tlsDefaults", "ecdhCurves"))
+			c.out.set(fmt.Sprintf("%stls_params.ecdh_curves[%d]", ctx, i), curve, "", c.policy.fromMesh("tlsDefaults", "ecdhCurves"))
 		}
 		for i, suite := range d.Get("cipherSuites").Strings() {
-			c.out.set(fmt.Sprintf("%stls_params.cipher_suites[%d]", ctx, i), suite, "", meshOrigin("tlsDefaults", "cipherSuites"))
+			c.out.set(fmt.Sprintf("%stls_params.cipher_suites[%d]", ctx, i), suite, "", c.policy.fromMesh("tlsDefaults", "cipherSuites"))
 		}
 	}
 	if c.protocol.explicit == "http2" {

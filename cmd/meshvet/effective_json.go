@@ -34,13 +34,15 @@ type (
 		Hops []hopJSON `json:"hops"`
 	}
 	hopJSON struct {
-		Proxy           proxyJSON    `json:"proxy"`
-		Cluster         string       `json:"cluster"`
-		Host            string       `json:"host"`
-		Port            uint32       `json:"port"`
-		Subset          string       `json:"subset"`
-		Protocol        string       `json:"protocol"`
-		Family          string       `json:"family"`
+		Proxy    proxyJSON `json:"proxy"`
+		Cluster  string    `json:"cluster"`
+		Host     string    `json:"host"`
+		Port     uint32    `json:"port"`
+		Subset   string    `json:"subset"`
+		Protocol string    `json:"protocol"`
+		Family   string    `json:"family"`
+		// Requests says whether Envoy has read what the cluster carries, always or as the first bytes decide.
+		Requests        bool         `json:"requests"`
 		Type            string       `json:"type"`
 		TLS             tlsJSON      `json:"tls"`
 		Rules           []ruleInJSON `json:"rules"`
@@ -157,7 +159,7 @@ func (a *answer) hopJSON(h *effective.Hop, first bool) hopJSON {
 	out := hopJSON{
 		Proxy:   proxyJSON{Type: h.Proxy.Type, Labels: h.Proxy.Labels},
 		Cluster: c.Name(), Host: string(c.Port.Host), Port: c.Port.Number, Subset: c.Subset,
-		Protocol: c.Port.Protocol, Family: string(c.Port.Family), Type: string(c.Type),
+		Protocol: c.Port.Protocol, Family: string(c.Port.Family), Requests: c.Port.CarriesRequests(), Type: string(c.Type),
 		TLS:   tlsJSON{tls.State, tls.ServerName, tls.Verified, tls.Names},
 		Rules: []ruleInJSON{}, Assumed: h.Assumed, Absent: c.Absent, Panics: c.Panics,
 		Unpredicted: append([]string{}, c.Unpredicted...),

@@ -62,6 +62,7 @@ func writeEffectiveSchema(w io.Writer) error {
 			"subset":   text("The subset, or empty."),
 			"protocol": text("The declared protocol in upper case, or empty."),
 			"family":   describe(schema{"enum": []any{"L7", "L4", "sniffed", "none", ""}}, "What Envoy understands of the port; empty if the cluster does not exist."),
+			"requests": describe(schema{"type": "boolean"}, "Whether Envoy has read what the cluster carries, always or as the first bytes decide; an http route may lead to an L4 port."),
 			"type": describe(schema{"enum": []any{
 				effective.StrictDNS, effective.EDS, effective.LogicalDNS, effective.OriginalDst, effective.DynamicDNS, "",
 			}}, "The type of the cluster; empty if it does not exist."),

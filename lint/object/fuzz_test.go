@@ -22,7 +22,7 @@ var oddDocuments = []string{
 	"&k key: &v value\n*v : *k\n",
 	"n: no\ny: yes\non: off\nt: ~\nTrue: FALSE\n1: 1\n1.5: 1.5\n0x10: 0x10\n010: 010\n1_000: 1_000\n0b11: 0b11\n0o17: 0o17\n1e3: 1e3\n+1: +1\n.5: .5\n-0: -0\n",
 	"d: 2001-01-01\nt: 2001-12-14t21:59:43.10-05:00\nu: 18446744073709551615\nv: 99999999999999999999\nf: 1.0\ng: 9223372036854775808.0\nh: 1e21\n",
-	"a: .inf\n", ".inf: a\n", "1E70: a\n", "#\r\r\r\r\r\r!0", "a: !!float .nan\n", "~: a\n", "? [a]\n: b\n", "18446744073709551615: a\n",
+	"a: .inf\n", ".inf: a\n", "1E70: a\n", "#\r\r\r\r\r\r!0", "#\r! 0", "0: &base\n a:\n  <<: *base\n  a:", "a: !!float .nan\n", "~: a\n", "? [a]\n: b\n", "18446744073709551615: a\n",
 	"a: !!str 1\nb: !!int \"1\"\nc: !!float 1\nd: !!null ''\ne: !!bool \"yes\"\nf: !!binary aGVsbG8=\ng: !Ref x\nh: ! 'yes'\ni: !!timestamp 2001-01-01\nj: !<tag:yaml.org,2002:str> 5\nk: !!int x\n",
 	"%YAML 1.1\n%TAG !e! tag:example.com,2000:\n---\na: !e!x y\n",
 	"a: |\n  one\n   two\n\n  three\n\nb: >-\n  folded\n  text\n\n  more\nc: |2+\n    kept\n\nd: >\n\n\n  x\ne: |\n",

@@ -45,6 +45,7 @@ func TestHostile(t *testing.T) {
 		{"merge keys of nothing multiply", emptyMerges, "its aliases and merge keys multiply it more than 10 times; write the values out"},
 		{"anchor that contains itself", "kind: ServiceEntry\na: &a [b, *a]\n", "syntax at 2:11: document 1 cannot be read: an alias or merge key leads back to where it stands; remove it"},
 		{"mapping that merges itself", "kind: ServiceEntry\na: &a {<<: *a}\n", "syntax at 2:8: document 1 cannot be read: an alias or merge key leads back to where it stands; remove it"},
+		{"mapping that merges what it stands in", "kind: ServiceEntry\na: &a\n  b: {<<: *a, b: 1}\n", "syntax at 3:7: document 1 cannot be read: an alias or merge key leads back to where it stands; remove it"},
 		{"mappings that merge each other", "kind: ServiceEntry\na: &a {b: &b {<<: *a}}\n", "leads back to where it stands"},
 		{"long text behind an alias", "kind: ServiceEntry\na: &a '" + long + "'\nb: [" + strings.Repeat("*a, ", 9000) + "]\n", "linted"},
 		{"long text merged", "kind: ServiceEntry\na: &a {b: '" + long + "'}\nl: [" + strings.Repeat("{<<: *a}, ", 2000) + "]\n", "linted"},

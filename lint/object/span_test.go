@@ -110,11 +110,11 @@ func (c *spanChecker) readsAgain(span string, start uint32, want any, surroundin
 	return false
 }
 
-var comment = regexp.MustCompile(`(?m)(^|[ \t])#.*$`)
+var comment = regexp.MustCompile(`(^|[ \t\r\n\x{85}\x{2028}\x{2029}])#[^\r\n\x{85}\x{2028}\x{2029}]*`)
 
 // isTagged says whether a tag stands before a value: it is not in the span, and changes the meaning.
 func (c *spanChecker) isTagged(start uint32) bool {
-	words := strings.FieldsFunc(comment.ReplaceAllString(c.text[c.start:start], ""), isFolded)
+	words := strings.FieldsFunc(comment.ReplaceAllString(c.text[c.start:start], " "), isFolded)
 	for i := len(words) - 1; i >= 0 && i >= len(words)-2; i-- {
 		if strings.Contains(words[i], "!") {
 			return true

@@ -3,6 +3,7 @@ package object
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ type treeBuilder struct {
 	strs      []string
 	fields    []field      // of the mappings being laid out, innermost last
 	expanding []*yaml.Node // what aliases and merge keys have led into, to catch an anchor that contains itself
+	open      []*yaml.Node // values with an anchor that are being laid out, for the same purpose
 	root      *yaml.Node
 	aliased   int // values added by aliases and merge keys
 	written   int // values of the document without them, 0 = not counted yet
@@ -55,6 +57,7 @@ func (b *treeBuilder) value(root *yaml.Node, base int, ln lines, isJSON bool) (v
 	defer recovered(&err, base)
 	b.base, b.lines, b.root, b.json = uint32(base), ln, root, isJSON
 	b.nodes, b.strs, b.fields, b.expanding = b.nodes[:0], b.strs[:0], b.fields[:0], b.expanding[:0]
+	b.open = b.open[:0]
 	b.aliased, b.written, b.copies, b.ends = 0, 0, nil, nil
 	if _, _, err := b.emit(root, 0); err != nil {
 		return Value{}, err
@@ -97,10 +100,8 @@ func countNodes(n *yaml.Node) int {
 
 // enter notes that an alias or merge key leads to n, and fails if it did so before and has not left since.
 func (b *treeBuilder) enter(from, n *yaml.Node) error {
-	for _, open := range b.expanding {
-		if open == n {
-			return b.fail(Syntax, from, "an alias or merge key leads back to where it stands; remove it")
-		}
+	if slices.Contains(b.expanding, n) || slices.Contains(b.open, n) {
+		return b.fail(Syntax, from, "an alias or merge key leads back to where it stands; remove it")
 	}
 	b.expanding = append(b.expanding, n)
 	return nil
@@ -161,7 +162,9 @@ func (b *treeBuilder) emitAgain(from, n *yaml.Node, depth int) (int32, uint32, e
 func (b *treeBuilder) emitCopied(n *yaml.Node, depth int) (int32, uint32, error) {
 	outer := b.deepest
 	b.deepest = depth
+	b.open = append(b.open, n)
 	i, end, err := b.emitNew(n, depth)
+	b.open = b.open[:len(b.open)-1]
 	if err != nil {
 		return i, end, err
 	}

@@ -449,9 +449,6 @@ func TestVerifyHints(t *testing.T) {
 
 // A dump of 200 MB is read as a stream: in seconds, and with no more memory than a small one.
 func TestHostileDumpOf200MB(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 200 MB")
-	}
 	w := loadWorld(t, "pool")
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "d.json"))

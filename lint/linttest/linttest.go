@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -433,9 +434,18 @@ func created(t *testing.T, x lint.Fix) (file *object.File, fault string) {
 	return file, ""
 }
 
-// patch applies operations to an object as a JSON Patch tool would.
+// patch is Patch for a fix that must apply.
 func patch(t *testing.T, o *object.Object, ops []lint.Op) *object.Object {
 	t.Helper()
+	patched, err := Patch(o, ops)
+	if err != nil {
+		t.Fatalf("fix of %s: %s", o.Key, err)
+	}
+	return patched
+}
+
+// Patch applies operations to an object as a JSON Patch tool would.
+func Patch(o *object.Object, ops []lint.Op) (*object.Object, error) {
 	type wire struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
@@ -447,31 +457,31 @@ func patch(t *testing.T, o *object.Object, ops []lint.Op) *object.Object {
 	}
 	js, err := json.Marshal(list)
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("write the patch: %w", err)
 	}
 	p, err := jsonpatch.DecodePatch(js)
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("read the patch: %w", err)
 	}
 	doc, err := json.Marshal(o.Root())
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("write %s: %w", o, err)
 	}
 	out, err := p.Apply(doc)
 	if err != nil {
-		t.Fatalf("fix of %s does not apply: %s\n%s", o.Key, err, js)
+		return nil, fmt.Errorf("apply %s: %w", js, err)
 	}
 	var raw map[string]any
 	dec := json.NewDecoder(bytes.NewReader(out))
 	dec.UseNumber()
 	if err := dec.Decode(&raw); err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("read what is patched: %w", err)
 	}
 	patched, err := object.FromMap(raw)
-	if err != nil || patched == nil {
-		t.Fatalf("fix of %s makes no object: %v\n%s", o.Key, err, out)
+	if err == nil && patched == nil {
+		err = errors.New("what is patched is no object")
 	}
-	return patched
+	return patched, err
 }
 
 // withObject is the file with one object replaced by its patched form.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
@@ -165,11 +162,8 @@ func (p *prover) engine(plain bool, settings mesh.Settings) (*lint.Engine, error
 func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object.Object, f *lint.Finding, proxies []effective.Proxy) error {
 	var changed *object.Object
 	if !f.Path.Equal(object.Path{"spec", "host"}) {
-		raw, err := json.Marshal(o.Root())
-		if err != nil {
-			return fmt.Errorf("write %s: %w", o, err)
-		}
-		changed, err = patched(ctx, raw, []lint.Op{{Kind: lint.Remove, Path: f.Path}})
+		var err error
+		changed, err = linttest.Patch(o, []lint.Op{{Kind: lint.Remove, Path: f.Path}})
 		if err != nil {
 			return fmt.Errorf("%s: %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 		}
@@ -281,11 +275,7 @@ func filler(ctx context.Context) (*object.Object, error) {
 // fix applies a fix that is called safe, and looks at every path that changes: it must be inert there, or be one to which a value that
 // the author wrote compiles.
 func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Object, f *lint.Finding, fix *lint.Fix, proxies []effective.Proxy) error {
-	raw, err := json.Marshal(o.Root())
-	if err != nil {
-		return fmt.Errorf("write %s: %w", o, err)
-	}
-	changed, err := patched(ctx, raw, fix.Ops)
+	changed, err := linttest.Patch(o, fix.Ops)
 	if err != nil {
 		return fmt.Errorf("%s: the fix of %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 	}
@@ -370,48 +360,4 @@ func stated(c *effective.Cluster, o *object.Object, ops []lint.Op, d change) boo
 		return (matches(d.path, along.path) || prefix && strings.HasPrefix(d.path, pattern)) &&
 			slices.ContainsFunc(ops, func(op lint.Op) bool { return op.Kind != lint.Remove && slices.Contains(op.Path, any(along.field)) })
 	})
-}
-
-// patched is an object after operations, read again.
-func patched(ctx context.Context, raw []byte, ops []lint.Op) (*object.Object, error) {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
-	var list []operation
-	for _, op := range ops {
-		list = append(list, operation{string(op.Kind), pointer(op.Path), op.Value})
-	}
-	js, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("write the patch: %w", err)
-	}
-	patch, err := jsonpatch.DecodePatch(js)
-	if err != nil {
-		return nil, fmt.Errorf("read the patch: %w", err)
-	}
-	options := jsonpatch.NewApplyOptions()
-	options.EnsurePathExistsOnAdd = true
-	text, err := patch.ApplyWithOptions(raw, options)
-	if err != nil {
-		return nil, fmt.Errorf("apply the patch: %w", err)
-	}
-	f, err := object.Load(ctx, "patched", strings.NewReader(string(text)), object.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	if len(f.Objects) != 1 {
-		return nil, errors.New("what is patched is no object")
-	}
-	return f.Objects[0], nil
-}
-
-// pointer writes a path as a JSON Pointer.
-func pointer(p object.Path) string {
-	var b strings.Builder
-	for _, e := range p {
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(e)))
-	}
-	return b.String()
 }

@@ -33,8 +33,9 @@ type activeRule struct {
 	rule     *Rule
 	gates    []compiledGate
 	levels   []compiledLevelGate
-	severity *Severity // set by the configuration
-	options  map[string]any
+	preset   Severity       // what the presets of the configuration say
+	severity *Severity      // what the configuration sets for the rule, whatever the finding
+	options  map[string]any // those of the rule, all of them
 }
 
 // New makes an engine. Every mistake of the configuration that concerns rules is reported at once, as a *ConfigError.
@@ -66,7 +67,7 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		if !setting.enabled {
 			continue
 		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, severity: setting.severity, options: setting.options}
+		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
 		e.rules = append(e.rules, a)
 	}
 	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
@@ -507,7 +508,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 		return
 	}
 	for _, a := range e.files {
-		p := &FilePass{File: f, rule: a.rule}
+		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {
 				found.Severity = *a.severity

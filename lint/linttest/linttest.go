@@ -127,7 +127,7 @@ func Load(path string) (*object.File, error) {
 func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, error) {
 	cfg := *c.Config
 	for i := range rules {
-		if !slices.Contains(rules[i].Presets, "recommended") && rules[i].Name == c.Rule {
+		if !slices.Contains(rules[i].Presets, lint.Recommended) && rules[i].Name == c.Rule {
 			cfg.Enable = append(slices.Clone(cfg.Enable), rules[i].ID)
 		}
 	}

@@ -98,8 +98,13 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	for _, h := range t.Hosts {
 		// Istio keeps endpoints by host, namespace and name of port, so other entries bring theirs whatever their exportTo says.
 		elsewhere := []any{}
+		shared := false
 		for _, other := range p.Mesh.Targets(h) {
-			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() || other.Endpoints().Len() == 0 && !other.HasSelector() {
+			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() {
+				continue
+			}
+			shared = true
+			if other.Endpoints().Len() == 0 && !other.HasSelector() {
 				continue
 			}
 			for _, port := range other.Ports {
@@ -110,7 +115,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))

@@ -39,7 +39,7 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
-	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule, the place, the value and, if it is in effect there only, the subset",
+	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
 		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},

@@ -23,7 +23,7 @@ func evalGoverning(p *lint.Pass, args []*ast.Term) (any, error) {
 		rule := g.Block.Object
 		out = append(out, record{
 			"host": string(g.Port.Host), "number": g.Port.Number, "subset": g.Subset, "path": pathRecord(g.Block.Path), "value": g.Block.Value,
-			"rule": record{"kind": string(rule.Kind), "namespace": rule.Namespace, "name": rule.Name},
+			"rule": record{"kind": string(rule.Kind), "namespace": rule.Namespace, "name": rule.Name}, "rule_host": string(p.Mesh.Rule(rule).Host),
 		})
 	}
 	return out, nil

@@ -97,7 +97,7 @@ func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
 // httpUsesOf lists what a rule asks of connectionPool.http, in the order in which it is told.
 func httpUsesOf(p *lint.Pass, reach effective.Reach) []httpUse {
 	var uses []httpUse
-	for _, u := range effective.UsesIn(p.Mesh, p.Object, p.Levels()) {
+	for _, u := range p.Uses() {
 		name, isHTTP := strings.CutPrefix(u.Field.Name, "connectionPool.http.")
 		if !isHTTP || asksNothing(u.Value) {
 			continue

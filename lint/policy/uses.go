@@ -87,7 +87,7 @@ func usePorts(ports []effective.Port, values func(effective.Port) record) []any 
 	out := make([]any, 0, len(ports))
 	for _, port := range ports {
 		out = append(out, record{
-			"number": port.Number, "host": string(port.Host), "family": string(port.Family), "http2": port.IsHTTP2(),
+			"number": port.Number, "host": string(port.Host), "place": placesOf([]effective.Port{port}), "family": string(port.Family), "http2": port.IsHTTP2(),
 			"reads_requests": port.ReadsRequests(), "carries_requests": port.CarriesRequests(), "forwards_bytes": port.ForwardsBytes(),
 			"external": port.External(), "beside": values(port),
 		})

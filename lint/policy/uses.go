@@ -38,7 +38,8 @@ func evalUses(p *lint.Pass, args []*ast.Term) (any, error) {
 			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "port": u.Level.Port, "whose": whose(u.Level),
 			"host": string(rule.Host), "known": reach.Known(), "everywhere": u.Field.Everywhere,
 			"live": usePorts(live, values), "live_on": placesOf(live), "dead": usePorts(dead, values), "dead_on": placesOf(dead),
-			"reaches_all": len(live)+len(dead) == all, // ports of the rule
+			"lost":        u.Level.Kind == effective.Destination && lostToEntry(p, u.Field), // to a port entry
+			"reaches_all": len(live)+len(dead) == all,                                       // ports of the rule
 			"subject":     subjectOf(slices.Concat(live, dead)),
 		})
 	}

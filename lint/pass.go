@@ -120,6 +120,7 @@ type (
 	reachMemo     struct{}
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
+	usesMemo      struct{}
 	lossesMemo    struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
@@ -153,6 +154,17 @@ func (p *Pass) Levels() []effective.Level {
 			return nil
 		}
 		return effective.LevelsIn(p.Object, p.Reach())
+	})
+}
+
+// Uses are the fields that the DestinationRule being judged writes, with the ports on which they have an effect and those on which
+// they have none.
+func (p *Pass) Uses() []effective.Use {
+	return Memo(p, usesMemo{}, func() []effective.Use {
+		if p.Object.Kind != object.DestinationRule {
+			return nil
+		}
+		return effective.UsesIn(p.Mesh, p.Object, p.Levels())
 	})
 }
 

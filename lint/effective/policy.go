@@ -33,8 +33,9 @@ type Policy struct {
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
-	mesh   object.Value // meshConfig
-	meshAt string       // where it stands
+	mesh    object.Value // meshConfig
+	meshAt  string       // where it stands
+	version istio.Release
 }
 
 // FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
@@ -104,7 +105,7 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 
 // For merges the levels for the cluster of one port.
 func (l Levels) For(port uint32, without Without) *Policy {
-	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt}
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt, version: l.version}
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {

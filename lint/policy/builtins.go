@@ -27,12 +27,14 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, and whether mutual TLS within the mesh is automatic",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, and whether the mesh configuration is in view",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
+	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
+		function(types.A, types.NewArray(nil, types.S), types.NewArray(nil, types.S)), evalUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
 		function(types.A), evalPartialPools},
 	{"mesh.reach", "mesh.reach(): the host of the DestinationRule being judged, and whether anything that it takes in is known",
@@ -91,7 +93,7 @@ func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	auto := s.MeshConfig.Get("enableAutoMtls")
 	return record{
 		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
-		"auto_mtls": !auto.Set() || auto.Bool(),
+		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(),
 	}, nil
 }
 

@@ -58,6 +58,8 @@ type Fact string
 const (
 	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
 	PortLosses Fact = "port-losses"
+	// SubsetLosses: a subset takes a value of what stands above it away.
+	SubsetLosses Fact = "subset-losses"
 	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
 	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
@@ -74,6 +76,8 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	switch f {
 	case PortLosses:
 		return len(p.EntryLosses()) > 0, nil
+	case SubsetLosses:
+		return len(p.SubsetLosses()) > 0, nil
 	case PartialBreakers:
 		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
 			return len(pool.Reading) > 0 || !p.Reach().Known()

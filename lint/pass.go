@@ -128,6 +128,7 @@ type (
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	schemaMemo    struct{}
@@ -167,6 +168,13 @@ func (p *Pass) Levels() []effective.Level {
 func (p *Pass) EntryLosses() []effective.EntryLosses {
 	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
 		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
 	})
 }
 

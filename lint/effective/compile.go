@@ -272,10 +272,27 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 	if s != nil {
 		labels = s.Value().Get("labels")
 	}
+	roundRobin := false // of which only the first endpoint of all is kept
 	for _, m := range c.merged() {
-		if _, has := m.Port(c.port.Number); has && m.HasSelector() && c.ix.SelectsEndpoint(m, labels) {
+		if _, has := m.Port(c.port.Number); !has {
+			continue
+		}
+		roundRobin = roundRobin || m.Resolution == "DNS_ROUND_ROBIN"
+		switch {
+		case m.HasSelector():
+			if c.ix.SelectsEndpoint(m, labels) {
+				return true
+			}
+		case m.Endpoints().Len() > 0:
+			if n, _ := m.CountEndpoints(labels, false); n > 0 && m.Resolution != "DNS_ROUND_ROBIN" {
+				return true
+			}
+		case labels.Len() == 0 && m.Resolution == "DNS":
 			return true
 		}
+	}
+	if !roundRobin {
+		return false
 	}
 	for e := range c.endpoints(c.port.Number) {
 		if mesh.HasLabels(e, labels) {

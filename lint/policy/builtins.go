@@ -41,6 +41,8 @@ var builtins = []builtin{
 		function(types.A, types.S), evalBlocks},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
+	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
+		function(types.A), evalSubsetLosses},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",

@@ -39,6 +39,8 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
+		function(types.A), evalEntries},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
 	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
@@ -175,10 +177,45 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	numbers := []uint32{}
+	for _, port := range reach.Ports {
+		numbers = append(numbers, port.Number)
+	}
+	slices.Sort(numbers)
 	return record{
 		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
-		"known": reach.Known(),
+		"known": reach.Known(), "numbers": slices.Compact(numbers),
 	}, nil
+}
+
+func evalEntries(p *lint.Pass, _ []*ast.Term) (any, error) {
+	_, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
+	out := []any{}
+	levels := p.Levels()
+	for i := range levels {
+		l := &levels[i]
+		if !l.IsEntry() {
+			continue
+		}
+		meant := []uint32{} // ports whose targetPort has the number
+		for _, port := range reach.Ports {
+			if port.TargetPort == l.Port && l.Port != 0 && !slices.Contains(meant, port.Number) {
+				meant = append(meant, port.Number)
+			}
+		}
+		r := record{
+			"path": pathRecord(l.Path), "subset": l.Subset, "port": l.Port, "reached": len(l.Ports), "shadowed": l.Shadowed,
+			"first": nil, "target_port_of": meant,
+		}
+		if list := l.Path.Parent(); l.Shadowed {
+			r["first"] = pathRecord(list.Child(effective.EntryFor(p.Object.Lookup(list.Parent()), l.Port)))
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {

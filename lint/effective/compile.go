@@ -227,6 +227,12 @@ func (c *compilation) discoveryType() ClusterType {
 	return t
 }
 
+// The reasons why there is no cluster of a subset where there is one of the host.
+const (
+	NoSuchEndpoints  = "no endpoint has the labels of the subset"
+	NoDynamicSubsets = "a DYNAMIC_DNS host has no subsets"
+)
+
 // absence says why there is no cluster.
 func (c *compilation) absence(s *mesh.Subset) string {
 	p := c.port
@@ -238,7 +244,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
 	case p.Cluster == DynamicDNS && s != nil:
-		return "a DYNAMIC_DNS host has no subsets"
+		return NoDynamicSubsets
 	}
 	if !mesh.SharePorts(c.owner, p.Target) {
 		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
@@ -248,7 +254,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	}
 	if !c.hasEndpoint(s) {
 		if s != nil {
-			return "no endpoint has the labels of the subset"
+			return NoSuchEndpoints
 		}
 		return "no endpoint is in view"
 	}

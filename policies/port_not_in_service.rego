@@ -58,9 +58,9 @@ services_known(reach) if {
 
 services_known(_) if mesh.complete("Service")
 
-lacks(reach, e) := sprintf("none of the hosts that %s takes in has a port %d", [reach.host, e.port]) if reach.wildcard
+lacks(reach) := sprintf("none of the hosts under %s has", [reach.host]) if reach.wildcard
 
-lacks(reach, e) := sprintf("%s has no port %d", [reach.host, e.port]) if not reach.wildcard
+lacks(reach) := sprintf("%s does not have", [reach.host]) if not reach.wildcard
 
 mistaken(e) := sprintf("; %d is the targetPort of port %s, by which no entry is looked up", [e.port, numbers(e.target_port_of)]) if count(e.target_port_of) > 0
 
@@ -68,7 +68,7 @@ mistaken(e) := "" if count(e.target_port_of) == 0
 
 # No host has the port.
 findings contains result.with_more(
-	result.at(e.path, sprintf("the entry%s is for port %d, and %s", [in_subset(e), e.port, lacks(reach, e)])),
+	result.at(e.path, sprintf("the entry%s is for port %d, which %s", [in_subset(e), e.port, lacks(reach)])),
 	{
 		"effect": sprintf("Istio looks for entries by the number of a port (%s), so that no cluster gets what this one says%s", [numbers(reach.numbers), mistaken(e)]),
 		"subject": {"hosts": [reach.host], "ports": [e.port]},

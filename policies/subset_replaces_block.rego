@@ -70,7 +70,7 @@ findings contains {
 	"path": losses.path,
 	"severity": severity[losses.grave],
 	"message": sprintf("%s: %s", [which(losses), losses.told]),
-	"effect": sprintf("%s, so the values above it do not reach %s in Envoy's cluster for the subset%s", [replaced(losses), losses.envoy, stuck(losses)]),
+	"effect": sprintf("%s, so Envoy's cluster for the subset has other values for %s%s", [replaced(losses), losses.envoy, stuck(losses)]),
 	"related": losses.related,
 	"fixes": array.concat(tls_copies(losses), copies(losses)),
 	"subject": losses.subject,

@@ -77,11 +77,11 @@ func reportEmptySubset(p *lint.Pass, i int, v effective.SubsetView, ports []empt
 	at := object.Path{"spec", "subsets", i, "labels"}
 	name := p.Object.Lookup(at.Parent()).Get("name").Str()
 	msg := fmt.Sprintf("no endpoint of %s%s has the labels of subset %s, %s", first.port.Host, andMore(hostsOf(ports)-1), name, labelList(v.Labels()))
-	because, why := first.port.Target.Object, object.Path{"spec", "endpoints"}
+	because := first.port.Target.Object
+	why, note := object.Path{"spec", "endpoints"}, "the endpoints"
 	if !because.Lookup(why).Set() {
-		why = object.Path{"spec", "hosts"}
+		why, note = object.Path{"spec", "hosts"}, "without endpoints Envoy looks up the host, which has no labels"
 	}
-	note := "the endpoints"
 	if first.absent == effective.NoDynamicSubsets {
 		at = at.Parent().Child("name")
 		msg = fmt.Sprintf("%s%s has no cluster for subset %s, since its resolution is DYNAMIC_DNS", first.port.Host, andMore(hostsOf(ports)-1), name)

@@ -27,7 +27,7 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace and the cluster domain",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, and whether mutual TLS within the mesh is automatic",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
@@ -41,6 +41,8 @@ var builtins = []builtin{
 		function(types.A, types.S), evalBlocks},
 	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
 		function(types.A), evalEntries},
+	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
+		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
 	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
@@ -90,7 +92,11 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
-	return record{"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain}, nil
+	auto := s.MeshConfig.Get("enableAutoMtls")
+	return record{
+		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
+		"auto_mtls": !auto.Set() || auto.Bool(),
+	}, nil
 }
 
 func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -102,8 +108,13 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	for _, h := range t.Hosts {
 		// Istio keeps endpoints by host, namespace and name of port, so other entries bring theirs whatever their exportTo says.
 		elsewhere := []any{}
+		shared := false
 		for _, other := range p.Mesh.Targets(h) {
-			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() || other.Endpoints().Len() == 0 && !other.HasSelector() {
+			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() {
+				continue
+			}
+			shared = true
+			if other.Endpoints().Len() == 0 && !other.HasSelector() {
 				continue
 			}
 			for _, port := range other.Ports {
@@ -114,7 +125,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
@@ -188,47 +199,17 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}, nil
 }
 
-func evalEntries(p *lint.Pass, _ []*ast.Term) (any, error) {
-	_, reach, err := ruleAndReach(p)
+func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
+	block, err := blockArg(args[0])
 	if err != nil {
 		return nil, err
-	}
-	out := []any{}
-	levels := p.Levels()
-	for i := range levels {
-		l := &levels[i]
-		if !l.IsEntry() {
-			continue
-		}
-		meant := []uint32{} // ports whose targetPort has the number
-		for _, port := range reach.Ports {
-			if port.TargetPort == l.Port && l.Port != 0 && !slices.Contains(meant, port.Number) {
-				meant = append(meant, port.Number)
-			}
-		}
-		r := record{
-			"path": pathRecord(l.Path), "subset": l.Subset, "port": l.Port, "reached": len(l.Ports), "shadowed": l.Shadowed,
-			"first": nil, "target_port_of": meant,
-		}
-		if list := l.Path.Parent(); l.Shadowed {
-			r["first"] = pathRecord(list.Child(effective.EntryFor(p.Object.Lookup(list.Parent()), l.Port)))
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
-	block, ok := args[0].Value.(ast.String)
-	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
-		return nil, fmt.Errorf("%s is no block of a traffic policy", args[0])
 	}
 	if p.Object.Kind != object.DestinationRule {
 		return nil, errNotDestinationRule
 	}
 	reach := p.EachPort()
 	out := []any{}
-	for _, w := range effective.WrittenIn(p.Object, string(block), reach) {
+	for _, w := range effective.WrittenIn(p.Object, block, reach) {
 		out = append(out, record{
 			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
 			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value,
@@ -236,6 +217,14 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 		})
 	}
 	return out, nil
+}
+
+func blockArg(t *ast.Term) (string, error) {
+	block, ok := t.Value.(ast.String)
+	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
+		return "", fmt.Errorf("%s is no block of a traffic policy", t)
+	}
+	return string(block), nil
 }
 
 // alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands. labels

@@ -58,6 +58,11 @@ type Fact string
 const (
 	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
 	PortLosses Fact = "port-losses"
+	// SubsetLosses: a subset takes a value of what stands above it away.
+	SubsetLosses Fact = "subset-losses"
+	// IdleEntry: a portLevelSettings entry is for no port that the rule governs, or Istio does not read it. It holds too while the host is
+	// not in view.
+	IdleEntry Fact = "idle-entry"
 	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
 	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
@@ -74,6 +79,12 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	switch f {
 	case PortLosses:
 		return len(p.EntryLosses()) > 0, nil
+	case SubsetLosses:
+		return len(p.SubsetLosses()) > 0, nil
+	case IdleEntry:
+		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool {
+			return l.IsEntry() && (len(l.Ports) == 0 || l.Shadowed)
+		}), nil
 	case PartialBreakers:
 		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
 			return len(pool.Reading) > 0 || !p.Reach().Known()

@@ -122,6 +122,7 @@ type (
 	levelsMemo    struct{}
 	usesMemo      struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	schemaMemo    struct{}
@@ -172,6 +173,13 @@ func (p *Pass) Uses() []effective.Use {
 func (p *Pass) EntryLosses() []effective.EntryLosses {
 	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
 		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
 	})
 }
 

@@ -39,3 +39,13 @@ given(tls, field) if {
 	is_string(tls[field])
 	tls[field] != ""
 }
+
+# METADATA
+# description: The CAs of which one must have issued the server's certificate, in words.
+trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
+	startswith(object.get(tls, "credentialName", ""), "configmap://")
+} else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
+	object.get(tls, "credentialName", "") != ""
+} else := sprintf("the CAs in %s", [tls.caCertificates]) if {
+	not object.get(tls, "caCertificates", "") in {"", "system"}
+} else := "the system CAs"

@@ -27,3 +27,11 @@ test_what_starts_none if {
 		not origination.starts(tls)
 	}
 }
+
+test_who_is_trusted if {
+	origination.trusted({"credentialName": "configmap://partner"}) == "the CAs in ConfigMap partner"
+	origination.trusted({"credentialName": "partner", "caCertificates": "/ca"}) == "the CAs in Secret partner"
+	origination.trusted({"caCertificates": "/ca"}) == "the CAs in /ca"
+	origination.trusted({"caCertificates": "system"}) == "the system CAs"
+	origination.trusted({}) == "the system CAs"
+}

@@ -29,6 +29,7 @@ type visit struct {
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	watch    *stopwatch // nil unless the time of rules is measured
 }
 
 // Extra adds something to a finding.
@@ -61,7 +62,7 @@ func OnKey(o *object.Object) Extra { return func(f *Finding) { f.Location = o.Lo
 func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 	f := Finding{
 		Rule:     &p.rule.rule.Meta,
-		Severity: p.rule.rule.Severity,
+		Severity: p.rule.preset,
 		Message:  msg,
 		Object:   p.Object.Key,
 		Path:     at,
@@ -98,15 +99,7 @@ func (p *Pass) OptionOf(id, name string) any {
 	if r == nil {
 		return nil
 	}
-	if v, ok := r.options[name]; ok {
-		return v
-	}
-	for _, o := range r.rule.Options {
-		if o.Name == name {
-			return o.Default
-		}
-	}
-	return nil
+	return r.options[name]
 }
 
 // Memo returns what f returned the first time that it was called with key while the pass's object was being judged. A key

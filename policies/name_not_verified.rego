@@ -19,6 +19,7 @@
 #   id: DR231
 #   category: tls
 #   severity: warning
+#   strictSeverity: error
 #   security: true
 #   presets: [recommended, strict]
 #   kinds: [DestinationRule]

@@ -54,6 +54,19 @@ func TestMetadata(t *testing.T) {
 			if len(r.Presets) == 0 || !slices.Contains(r.Presets, "strict") {
 				t.Errorf("presets %v; strict holds every rule", r.Presets)
 			}
+			if r.StrictSeverity != lint.Off && r.StrictSeverity <= r.Severity {
+				t.Errorf("severity %s, and %s under the stricter preset", r.Severity, r.StrictSeverity)
+			}
+			for _, p := range r.Presets {
+				if !slices.Contains(lint.PresetNames(), p) {
+					t.Errorf("there is no preset %q", p)
+				}
+			}
+			for _, o := range r.Options {
+				if o.Strict != nil && fmt.Sprintf("%T", o.Strict) != fmt.Sprintf("%T", o.Default) {
+					t.Errorf("option %s: %v and, under the preset strict, %v", o.Name, o.Default, o.Strict)
+				}
+			}
 			for _, s := range r.Supersedes {
 				if !idPattern.MatchString(s.Rule) {
 					t.Errorf("supersedes %q", s.Rule)

@@ -27,6 +27,8 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 
 	root := mapping("Configuration of meshvet", schema{
 		"version": schema{"description": "Version of this format.", "const": 1},
+		"extends": describe(stringsOf(schema{"enum": lint.PresetNames()}),
+			"Presets whose rules are on: recommended, which is the default, or strict, which also has the rules about habits and some that weigh more. An empty list switches on only the rules to which rules: gives a severity."),
 		"rules":   rulesSchema(all),
 		"exclude": describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"context": schema{

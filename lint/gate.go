@@ -16,6 +16,8 @@ import (
 type Gate struct {
 	Kind object.Kind // "" = every kind of the rule
 	All  []Condition
+	// Option names an option of the rule, true or false, without which the gate lets nothing through. "" = none.
+	Option string
 }
 
 // Condition holds if the field at Path is written with one of Values, or with a number below Below (with any value if neither is
@@ -136,6 +138,7 @@ func passesLevels(gates []compiledLevelGate, p *Pass) bool {
 type compiledGate struct {
 	kind       object.Kind
 	conditions []compiledCondition
+	shut       bool // by its option
 }
 
 type compiledCondition struct {
@@ -145,14 +148,27 @@ type compiledCondition struct {
 	absent bool
 }
 
-func compileGates(gates []Gate) ([]compiledGate, error) {
+// compileGates makes the gates of a rule, under the options that the configuration sets.
+func compileGates(r *Meta, set map[string]any) ([]compiledGate, error) {
 	var out []compiledGate
-	for _, g := range gates {
+	for _, g := range r.When {
 		conditions, err := compileConditions(g.All)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiledGate{g.Kind, conditions})
+		shut := false
+		if g.Option != "" {
+			value, given := set[g.Option]
+			if i := slices.IndexFunc(r.Options, func(o Option) bool { return o.Name == g.Option }); !given && i >= 0 {
+				value = r.Options[i].Default
+			}
+			on, ok := value.(bool)
+			if !ok {
+				return nil, fmt.Errorf("a gate hangs on %q, which is no option that is true or false", g.Option)
+			}
+			shut = !on
+		}
+		out = append(out, compiledGate{g.Kind, conditions, shut})
 	}
 	return out, nil
 }
@@ -181,7 +197,7 @@ func passes(gates []compiledGate, o *object.Object) bool {
 			continue
 		}
 		gated = true
-		if !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
+		if !g.shut && !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
 			return true
 		}
 	}

@@ -40,6 +40,11 @@ type Index struct {
 
 	subsetsOnce sync.Once
 	subsets     map[Host][]SubsetRoute // destinations that name a subset
+	gatewayOnce   sync.Once
+	gatewaySpaces []string
+
+	beyondOnce sync.Once
+	beyond     map[Host]bool // to which a gateway has a route
 
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise

@@ -27,7 +27,7 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, and whether the mesh configuration is in view",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, whether the mesh configuration is in view, and for kinds of which some objects could not be read a file that may hold them",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
@@ -49,6 +49,8 @@ var builtins = []builtin{
 		function(types.A), evalPortLosses},
 	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
 		function(types.A), evalSubsetLosses},
+	{"mesh.direct_clients", "mesh.direct_clients(host, port): for the clients of which namespaces the DestinationRule being judged is in force on a port of a host to which their own proxies connect: no gateways, nor those whose routes lead elsewhere; none where a gateway has a route to the host",
+		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
@@ -95,9 +97,13 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
 	auto := s.MeshConfig.Get("enableAutoMtls")
+	unread := record{}
+	for kind, file := range s.Unread {
+		unread[string(kind)] = file
+	}
 	return record{
 		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
-		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(),
+		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(), "unread": unread,
 	}, nil
 }
 
@@ -267,8 +273,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		if c.endpoints >= 0 {
 			r["endpoints"] = c.endpoints
 		}
-		clients := effective.ClientsOf(ix, p.Object, port.Host, port.Target)
-		r["clients"] = record{"in": anyList(clients.In), "elsewhere": clients.Elsewhere, "except": anyList(clients.Except)}
+		r["clients"] = clientsRecord(effective.ClientsOf(ix, p.Object, port.Host, port.Target))
 		seen[c] = r
 		out = append(out, r)
 	}

@@ -122,6 +122,7 @@ type (
 	lossesMemo    struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
+	originMemo    struct{}
 	schemaMemo    struct{}
 )
 
@@ -179,6 +180,16 @@ func (p *Pass) Unwatched() []effective.Unwatched {
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
 		return nil
+	})
+}
+
+// Originated are the tls blocks of DestinationRules that are in effect on ports of the ServiceEntry being judged.
+func (p *Pass) Originated() []effective.Originated {
+	return Memo(p, originMemo{}, func() []effective.Originated {
+		if p.Object.Kind != object.ServiceEntry {
+			return nil
+		}
+		return effective.OriginatedOf(p.Mesh, p.Mesh.Target(p.Object))
 	})
 }
 

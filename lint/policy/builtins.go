@@ -43,6 +43,8 @@ var builtins = []builtin{
 		function(types.A), evalPortLosses},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
+	{"mesh.originated", "mesh.originated(): the ports of the ServiceEntry being judged for which a DestinationRule has Envoy start TLS, or would if its tls named a mode, for some clients at least; each with the rule and the place of its tls",
+		function(types.A), evalOriginated},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
 }
@@ -116,13 +118,17 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	ports := make([]any, 0, len(t.Ports))
 	for i, port := range t.Ports {
 		r := portRecord(p.Mesh, effective.Port{Port: port, Target: t, Cluster: effective.ClusterTypeOf(t)})
-		r["index"] = i
+		r["index"], r["named"], r["dials"] = i, port.Named(), nil
+		if dials, known := t.Dials(port); known {
+			r["dials"] = dials
+		}
 		ports = append(ports, r)
 	}
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
-		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
+		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t), "public": p.Mesh.Public(t),
+		"backend_tls": p.Mesh.BackendTLSPolicyFor(t) != nil,
 	}, nil
 }
 

@@ -83,7 +83,7 @@ findings contains result.with_more(
 			"Envoy's filter chain for the host takes only plaintext requests: TLS from clients goes past it to PassthroughCluster, or to BlackHoleCluster under outboundTrafficPolicy REGISTRY_ONLY, and plaintext requests leave unencrypted for a port where servers expect TLS%s",
 			[doubt],
 		),
-		"subject": {"hosts": outside, "ports": [443]},
+		"subject": {"hosts": outside, "ports": [p.number]},
 	},
 ) if {
 	p := plain_443[0]
@@ -109,9 +109,7 @@ findings contains result.with_more(
 		"related": [result.also(["spec", "ports", p.index, "protocol"], sprintf("port %d is one of them", [p.number])) | some p in array.slice(datagrams, 1, count(datagrams))],
 		"subject": {"hosts": names, "ports": [p.number | some p in datagrams]},
 	},
-) if {
-	count(datagrams) > 0
-}
+)
 
 kind_of := {
 	"HTTP": "requests", "HTTP2": "requests", "GRPC": "requests", "GRPC-WEB": "requests",
@@ -129,17 +127,15 @@ contradicts(port) if {
 contradicts(port) if {
 	kind_of[port.named] in {"requests", "tls", "datagrams"}
 	kind_of[port.protocol] != kind_of[port.named]
-	kind_of[port.protocol] != "datagrams"
 }
 
-# Requests for which Envoy starts TLS go by both names.
+# On these numbers requests go by any name, and what Envoy starts TLS for goes by what it is on either side.
 meant(port) if {
 	kind_of[port.protocol] == "requests"
 	port.number in {80, 8080}
 }
 
 meant(port) if {
-	kind_of[port.protocol] == "requests"
 	kind_of[port.named] == "tls"
 	started_on(port.number)
 }

@@ -12,6 +12,8 @@ type Originated struct {
 	Host  mesh.Host
 	Port  Port
 	Block Source // the tls block
+	// Used says that something is sent to the port's cluster: the routes of the clients do not lead all of it elsewhere.
+	Used bool
 }
 
 // Mode is the mode of the block, "" if it names none: then Envoy starts no TLS, whatever else the block says.
@@ -36,6 +38,7 @@ func OriginatedOf(ix *mesh.Index, t *mesh.Target) []Originated {
 
 func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.DestinationRule) []Originated {
 	found := map[uint32][]Originated{}
+	rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
 	for _, client := range ix.ClientNamespaces(t) {
 		owner := ix.Resolve(h, client)
 		if owner == nil || owner.Namespace() != t.Namespace() {
@@ -49,12 +52,18 @@ func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.Des
 			if p.Target != t || !p.Compiled() {
 				continue
 			}
+			used := !rerouted || leadsThere(ix, client, h, p.Number)
 			for _, l := range levels {
 				b := l.For(p.Number, Without{}).Block("tls")
-				if !asksForTLS(b.Value) || slices.ContainsFunc(found[p.Number], func(o Originated) bool { return o.Block.Object == b.Object && o.Block.Path.Equal(b.Path) }) {
+				if !asksForTLS(b.Value) {
 					continue
 				}
-				found[p.Number] = append(found[p.Number], Originated{h, p, b})
+				i := slices.IndexFunc(found[p.Number], func(o Originated) bool { return o.Block.Object == b.Object && o.Block.Path.Equal(b.Path) })
+				if i < 0 {
+					i = len(found[p.Number])
+					found[p.Number] = append(found[p.Number], Originated{Host: h, Port: p, Block: b})
+				}
+				found[p.Number][i].Used = found[p.Number][i].Used || used
 			}
 		}
 	}
@@ -64,6 +73,24 @@ func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.Des
 		delete(found, p.Number)
 	}
 	return out
+}
+
+// leadsThere says whether something that the clients of a namespace send to a host, or that another route brings, arrives at a port of
+// it. What an HTTPRoute of the host's own does with it is not followed; it counts as leading elsewhere.
+func leadsThere(ix *mesh.Index, client string, h mesh.Host, port uint32) bool {
+	if slices.ContainsFunc(ix.RoutesTo(h), func(r *mesh.Route) bool { return r.Port == port }) {
+		return true
+	}
+	t := ix.Resolve(h, client)
+	return !ix.HasHTTPRoute(t) && slices.ContainsFunc(WayTo(ix, Proxy{Type: Sidecar, Namespace: client}, h, port), func(hop *Hop) bool {
+		return hop.passes(h, port)
+	})
+}
+
+// passes says whether the hop, or one that follows it, connects to a port of a host.
+func (h *Hop) passes(host mesh.Host, port uint32) bool {
+	return h.Cluster.Port.Host == host && h.Cluster.Port.Number == port ||
+		slices.ContainsFunc(h.Next, func(next *Hop) bool { return next.passes(host, port) })
 }
 
 // levelsWithTLS are the policies, one for each subset that has a say in it, that the clients of a namespace get for a host: those

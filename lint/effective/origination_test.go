@@ -59,3 +59,45 @@ func TestOriginatedOf(t *testing.T) {
 		})
 	}
 }
+
+func TestOriginatedUsed(t *testing.T) {
+	web := entry("web", "web.example.com", "DNS", "", "80 HTTP", "443 HTTP")
+	tls := rule("r", "web.example.com", "trafficPolicy: {tls: {mode: SIMPLE}}")
+	const vs = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: v, namespace: shop}\nspec: "
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: v, namespace: shop}\nspec: "
+	to := func(host, port string) string {
+		return "route: [{destination: {host: " + host + ", port: {number: " + port + "}}}]"
+	}
+	for _, test := range []struct {
+		name, route string
+		want        []bool // of 80 and 443
+	}{
+		{"no route", "", []bool{true, true}},
+		{"of another host", vs + "{hosts: [api.example.com], http: [{" + to("api.example.com", "443") + "}]}", []bool{true, true}},
+		{"from one port to the other", vs + "{hosts: [web.example.com], http: [{match: [{port: 80}], " + to("web.example.com", "443") + "}]}", []bool{false, true}},
+		{"some requests only", vs + "{hosts: [web.example.com], http: [{match: [{port: 80, uri: {prefix: /a}}], " + to("web.example.com", "443") + "}, {" + to("web.example.com", "80") + "}]}", []bool{true, true}},
+		{"all to another host", vs + "{hosts: ['*.example.com'], http: [{" + to("web.example.org", "443") + "}]}", []bool{false, false}},
+		{"away, and from elsewhere to here", vs + "{hosts: [web.example.com], http: [{" + to("web.example.org", "443") + "}]}\n---\n" +
+			strings.Replace(vs, "name: v", "name: w", 1) + "{hosts: [old.example.com], http: [{" + to("web.example.com", "80") + "}]}", []bool{true, false}},
+		{"redirected", vs + "{hosts: [web.example.com], http: [{match: [{port: 80}], redirect: {scheme: https}}]}", []bool{false, true}},
+		{"through a gateway", vs + "{hosts: [web.example.com], gateways: [mesh, out], http: [{match: [{gateways: [mesh]}], " + to("egress.shop.svc.cluster.local", "80") +
+			"}, {match: [{gateways: [out]}], " + to("web.example.com", "443") + "}]}", []bool{false, true}},
+		{"an HTTPRoute", route + "{parentRefs: [{group: networking.istio.io, kind: ServiceEntry, name: web}], rules: [{}]}", []bool{false, false}},
+		{"one of another entry", route + "{parentRefs: [{kind: ServiceEntry, name: api}, {kind: ServiceEntry, name: web, namespace: b}, {kind: Gateway, name: web}]}", []bool{true, true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			manifests := []string{web, tls}
+			if test.route != "" {
+				manifests = append(manifests, test.route)
+			}
+			ix, objects := world(t, "", manifests...)
+			var got []bool
+			for _, o := range effective.OriginatedOf(ix, ix.Target(objects[0])) {
+				got = append(got, o.Used)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -70,6 +70,26 @@ func (x *Index) backendHost(route *object.Object, ref object.Value) Host {
 	return Host(name + "." + ns + ".svc." + x.settings.ClusterDomain)
 }
 
+// HasHTTPRoute says whether an HTTPRoute of the Gateway API has a ServiceEntry for its parent, so that it decides, at sidecars, on
+// requests for the hosts of the entry.
+func (x *Index) HasHTTPRoute(t *Target) bool {
+	if t == nil || t.IsService() || x.Count(object.HTTPRoute) == 0 {
+		return false
+	}
+	for o := range x.All(object.HTTPRoute) {
+		for _, ref := range o.Spec().Get("parentRefs").Items() {
+			ns := ref.Get("namespace").Str()
+			if ns == "" {
+				ns = NamespaceOf(o)
+			}
+			if ref.Get("kind").Str() == string(object.ServiceEntry) && ref.Get("name").Str() == t.Object.Name && ns == t.Namespace() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // CleartextRoutes returns the http routes of VirtualServices and HTTPRoutes whose destination is a port of a host. What such a
 // route forwards is a request that Envoy has read, so TLS that Envoy starts towards that port is the only TLS on the way.
 // Routes that no request can meet, because the hosts of their VirtualService have only ports that Envoy treats as L4, are left

@@ -17,7 +17,7 @@ func evalOriginated(p *lint.Pass, _ []*ast.Term) (any, error) {
 	for _, o := range p.Originated() {
 		rule := o.Block.Object
 		out = append(out, record{
-			"host": string(o.Host), "number": o.Port.Number, "protocol": o.Port.Protocol, "mode": o.Mode(),
+			"host": string(o.Host), "number": o.Port.Number, "protocol": o.Port.Protocol, "mode": o.Mode(), "used": o.Used,
 			"rule": record{"kind": string(rule.Kind), "namespace": rule.Namespace, "name": rule.Name}, "path": pathRecord(o.Block.Path),
 		})
 	}

@@ -10,6 +10,8 @@
 #   expect TLS. If Envoy is to start TLS, HTTP is right, and a DestinationRule with `tls` for the port makes this rule silent, for
 #   whichever clients it is. So does a targetPort, or a port of the endpoints, that leads away from 443.
 #
+#   Where ztunnel carries the traffic it reads neither, so hosts of the ambient data plane are not judged.
+#
 #   From a port of protocol UDP Istio compiles neither listener nor cluster.
 #
 #   Istio reads the protocol of a ServiceEntry's port from `protocol` alone, in upper or lower case. A name such as `https-api` beside
@@ -24,6 +26,7 @@
 #   severity: warning
 #   presets: [recommended, strict]
 #   kinds: [ServiceEntry]
+#   sidecarOnly: true
 #   facts: [misfit-port]
 #   remedy: |-
 #     On 443 write TLS if clients bring their own TLS. If clients are to send plaintext HTTP and Envoy starts TLS, keep HTTP and add a

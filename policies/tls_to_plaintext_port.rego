@@ -41,6 +41,7 @@
 package meshvet.tls_to_plaintext_port
 
 import data.meshvet.lib.hosts
+import data.meshvet.lib.origination
 import data.meshvet.lib.result
 import rego.v1
 
@@ -79,27 +80,19 @@ moves(port) if {
 
 cures(port) := [result.set("connect to port 443", "unsafe", [{"path": at(port), "value": 443}]) | moves(port)]
 
-rules(port) := sort({o.rule.name | some o in started(port)})
-
-starts(port) := sprintf("DestinationRule %s starts", [rules(port)[0]]) if count(rules(port)) == 1
-
-starts(port) := sprintf("DestinationRules %s start", [hosts.listed(rules(port))]) if count(rules(port)) > 1
-
-named(port) := hosts.listed(sort({o.host | some o in started(port)}))
-
 findings contains result.with_more(
 	result.at(
 		at(p),
-		sprintf("%s TLS towards %s of %s", [starts(p), where(p), named(p)]),
+		sprintf("%s TLS towards %s of %s", [origination.starting(started(p)), where(p), hosts.listed(origination.started_for(started(p)))]),
 	),
 	{
 		"effect": sprintf(
 			"Envoy's cluster outbound|%d||%s starts TLS (transport_socket) and connects to port 80, where a server expects plaintext: the handshake fails, and requests with it",
 			[p.number, o.host],
 		),
-		"related": [result.also_in(r.rule, array.concat(r.path, ["mode"]), sprintf("tls mode %s is set here", [r.mode])) | some r in started(p)],
+		"related": origination.set_at(started(p)),
 		"fixes": cures(p),
-		"subject": {"hosts": sort({r.host | some r in started(p)}), "ports": [p.number]},
+		"subject": {"hosts": origination.started_for(started(p)), "ports": [p.number]},
 	},
 ) if {
 	some p in astray

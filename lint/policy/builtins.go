@@ -113,6 +113,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"service": serviceRecord(p.Mesh, h, t),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
@@ -130,6 +131,22 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t), "public": p.Mesh.Public(t),
 		"backend_tls": p.Mesh.BackendTLSPolicyFor(t) != nil,
 	}, nil
+}
+
+// serviceRecord is the Service that has a host as well and that some client gets in place of an entry, nil if there is none.
+func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
+	for _, client := range ix.ClientNamespaces(t) {
+		s := ix.Resolve(h, client)
+		if s == nil || !s.IsService() || !ix.Sees(s, client) || !ix.Sees(t, client) {
+			continue
+		}
+		ports := []any{}
+		for _, p := range s.Ports {
+			ports = append(ports, record{"number": p.Number, "name": p.Name})
+		}
+		return record{"target": record{"kind": string(s.Object.Kind), "namespace": s.Namespace(), "name": s.Object.Name}, "ports": ports}
+	}
+	return nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

@@ -113,7 +113,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
-			"service": serviceRecord(p.Mesh, h, t),
+			"service": serviceRecord(p.Mesh, h, t), "destination": p.Mesh.IsDestination(h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))

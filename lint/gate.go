@@ -74,6 +74,12 @@ const (
 	WildcardHost Fact = "wildcard-host"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
+	// ClusterHost: one of the hosts of a ServiceEntry is a name of the cluster's own.
+	ClusterHost Fact = "cluster-host"
+	// MisfitPort: a port of a ServiceEntry is of UDP, carries requests on 443, or has a name that stands for another protocol.
+	MisfitPort Fact = "misfit-port"
+	// OriginatedPort: a DestinationRule has Envoy start TLS, or means to, towards a port of a ServiceEntry.
+	OriginatedPort Fact = "originated-port"
 )
 
 // holds works a fact out.
@@ -99,6 +105,14 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
+	case ClusterHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, p.Mesh.Settings().InCluster), nil
+	case MisfitPort:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsMisfit), nil
+	case OriginatedPort:
+		return len(p.Originated()) > 0, nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
 }

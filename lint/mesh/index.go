@@ -34,12 +34,15 @@ type Index struct {
 	http80Once sync.Once
 	http80     bool
 
+	destinationsOnce sync.Once
+	destinations     map[Host]bool // hosts that routes lead to from somewhere else
+
 	virtualOnce sync.Once
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
 	virtualWild []Host                    // the wildcards among these, the most specific first
 
-	subsetsOnce sync.Once
-	subsets     map[Host][]SubsetRoute // destinations that name a subset
+	subsetsOnce   sync.Once
+	subsets       map[Host][]SubsetRoute // destinations that name a subset
 	gatewayOnce   sync.Once
 	gatewaySpaces []string
 

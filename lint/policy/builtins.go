@@ -53,6 +53,8 @@ var builtins = []builtin{
 		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
+	{"mesh.originated", "mesh.originated(): the ports of the ServiceEntry being judged for which a DestinationRule has Envoy start TLS, or would if its tls named a mode, for some clients at least; each with the rule and the place of its tls, and whether anything is sent there",
+		function(types.A), evalOriginated},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
 }
@@ -134,19 +136,40 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"service": serviceRecord(p.Mesh, h, t), "destination": p.Mesh.IsDestination(h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
 	for i, port := range t.Ports {
 		r := portRecord(p.Mesh, effective.Port{Port: port, Target: t, Cluster: effective.ClusterTypeOf(t)})
-		r["index"] = i
+		r["index"], r["named"], r["dials"] = i, port.Named(), nil
+		if dials, known := t.Dials(port); known {
+			r["dials"] = dials
+		}
 		ports = append(ports, r)
 	}
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
-		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
+		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t), "public": p.Mesh.Public(t),
+		"backend_tls": p.Mesh.BackendTLSPolicyFor(t) != nil,
 	}, nil
+}
+
+// serviceRecord is the Service that has a host as well and that some client gets in place of an entry, nil if there is none.
+func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
+	for _, client := range ix.ClientNamespaces(t) {
+		s := ix.Resolve(h, client)
+		if s == nil || !s.IsService() || !ix.Sees(s, client) || !ix.Sees(t, client) {
+			continue
+		}
+		ports := []any{}
+		for _, p := range s.Ports {
+			ports = append(ports, record{"number": p.Number, "name": p.Name})
+		}
+		return record{"target": record{"kind": string(s.Object.Kind), "namespace": s.Namespace(), "name": s.Object.Name}, "ports": ports}
+	}
+	return nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

@@ -54,31 +54,31 @@ concrete := [h.name | some h in entry.hosts; not h.wildcard]
 
 addresses := [a | some a in spec.addresses; is_string(a)]
 
-endpoints := [where(e) | some e in spec.endpoints]
-
-where(e) := e.address if {
-	is_string(e.address)
-} else := "one without address"
+endpoints := [sprintf("%v", [object.get(e, "address", "one without address")]) | some e in spec.endpoints]
 
 taken := {"HTTP", "HTTP2", "GRPC", "TLS"}
 
 unfit := [p | some p in entry.ports; not p.protocol in taken]
 
 # With no pattern among the hosts it is the resolution that does not fit, and what else it does not take follows from that.
-none_dynamic if {
-	dynamic
-	count(concrete) > 0
+all_concrete if {
 	count(concrete) == count(entry.hosts)
 }
 
-# What happens where the object gets past the webhook; nothing is compiled of an entry that nobody sees or that has no ports.
+some_pattern if {
+	dynamic
+	not all_concrete
+}
+
+# What happens where the object gets past the webhook; nothing is compiled of an entry that nobody sees, or whose ports are all UDP.
 effect(compiled) := sprintf("istiod's webhook rejects the object; where the webhook does not run, %s", [compiled]) if {
 	compiles
 } else := "istiod's webhook rejects the object"
 
 compiles if {
 	not entry.hidden
-	count(entry.ports) > 0
+	some p in entry.ports
+	p.family != "none"
 }
 
 # A concrete name with DYNAMIC_DNS has the cluster of STATIC.
@@ -122,7 +122,7 @@ proposed := "STATIC" if {
 	every h in entry.hosts {
 		not h.address
 	}
-}
+} else := ""
 
 named_ports if {
 	every p in entry.ports {
@@ -138,14 +138,18 @@ findings contains result.with_more(
 	{
 		"effect": effect(unresolved),
 		"related": other_than(unfit),
-		"fixes": [result.set(sprintf("set resolution to %s", [r]), "unsafe", [{"path": ["spec", "resolution"], "value": r}]) | r := proposed],
+		"fixes": [result.set(sprintf("set resolution to %s", [r]), "unsafe", [{"path": ["spec", "resolution"], "value": r}]) |
+			r := proposed
+			r != ""
+		],
 	},
 ) if {
-	none_dynamic
+	dynamic
+	all_concrete
 }
 
 instead := sprintf("; write %s", [proposed]) if {
-	proposed
+	proposed != ""
 } else := ""
 
 is_none := "is none" if count(concrete) == 1
@@ -166,9 +170,7 @@ findings contains result.with_more(
 		"related": [result.also(["spec", "resolution"], "DYNAMIC_DNS is set here")],
 	},
 ) if {
-	dynamic
-	not none_dynamic
-	count(concrete) > 0
+	some_pattern
 	first := min([i | some i, h in spec.hosts; h == concrete[0]])
 }
 
@@ -183,8 +185,7 @@ findings contains result.with_more(
 		"fixes": [result.fix("remove the addresses", "unsafe", [{"op": "remove", "path": ["spec", "addresses"]}])],
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	count(addresses) > 0
 }
 
@@ -198,8 +199,7 @@ findings contains result.with_more(
 		"related": [result.also(["spec", "resolution"], "DYNAMIC_DNS is set here")],
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	count(endpoints) > 0
 }
 
@@ -254,7 +254,6 @@ findings contains result.with_more(
 		"subject": {"hosts": [], "ports": [p.number | some p in ports]},
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	some ports in groups
 }

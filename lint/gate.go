@@ -65,6 +65,8 @@ const (
 	UnwatchedHost Fact = "unwatched-host"
 	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
 	WildcardHost Fact = "wildcard-host"
+	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
+	OddHost Fact = "odd-host"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
 )
@@ -83,6 +85,9 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case WildcardHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case OddHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil

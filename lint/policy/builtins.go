@@ -31,6 +31,8 @@ var builtins = []builtin{
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, and the DestinationRules of all namespaces whose host it is, names without a dot written out; a hundred at most",
+		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
@@ -135,6 +137,24 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
 		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
 	}, nil
+}
+
+// shownRules bounds a list of DestinationRules: more for one host are a mistake of whatever writes them.
+const shownRules = 100
+
+func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the host is no string")
+	}
+	rules := []any{}
+	for _, r := range p.Mesh.Rules(mesh.Host(name)) {
+		if len(rules) == shownRules {
+			break
+		}
+		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules}, nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

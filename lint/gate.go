@@ -67,6 +67,8 @@ const (
 	WildcardHost Fact = "wildcard-host"
 	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
 	OddHost Fact = "odd-host"
+	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
+	RepeatedAddress Fact = "repeated-address"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
 )
@@ -88,11 +90,25 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case OddHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
+	case RepeatedAddress:
+		return repeatsAddress(p.Object), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
+}
+
+func repeatsAddress(o *object.Object) bool {
+	seen := map[string]bool{}
+	for _, e := range o.Spec().Get("endpoints").Items() {
+		address := e.Get("address").Str()
+		if address != "" && seen[address] {
+			return true
+		}
+		seen[address] = true
+	}
+	return false
 }
 
 type compiledLevelGate struct {

@@ -70,6 +70,9 @@ some_pattern if {
 	not all_concrete
 }
 
+# All that Istio's webhook refuses for the same reason.
+accounted := array.concat([["spec", "resolution"], ["spec", "addresses"], ["spec", "endpoints"]], [at(p) | some p in unfit])
+
 # What happens where the object gets past the webhook; nothing is compiled of an entry that nobody sees, or whose ports are all UDP.
 effect(compiled) := sprintf("istiod's webhook rejects the object; where the webhook does not run, %s", [compiled]) if {
 	compiles
@@ -142,6 +145,7 @@ findings contains result.with_more(
 			r := proposed
 			r != ""
 		],
+		"subject": {"fields": accounted},
 	},
 ) if {
 	dynamic
@@ -168,6 +172,7 @@ findings contains result.with_more(
 	{
 		"effect": effect(unresolved),
 		"related": [result.also(["spec", "resolution"], "DYNAMIC_DNS is set here")],
+		"subject": {"fields": accounted},
 	},
 ) if {
 	some_pattern
@@ -183,6 +188,7 @@ findings contains result.with_more(
 		"effect": effect("Envoy looks up the name in SNI or Host all the same, wherever the client dialled"),
 		"related": [result.also(["spec", "resolution"], "DYNAMIC_DNS is set here")],
 		"fixes": [result.fix("remove the addresses", "unsafe", [{"op": "remove", "path": ["spec", "addresses"]}])],
+		"subject": {"fields": accounted},
 	},
 ) if {
 	some_pattern
@@ -197,6 +203,7 @@ findings contains result.with_more(
 	{
 		"effect": effect("Envoy's cluster is a dynamic_forward_proxy, in which the endpoints do not occur"),
 		"related": [result.also(["spec", "resolution"], "DYNAMIC_DNS is set here")],
+		"subject": {"fields": accounted},
 	},
 ) if {
 	some_pattern
@@ -251,7 +258,7 @@ findings contains result.with_more(
 			[result.also(at(p), sprintf("port %d is one of them", [p.number])) | some p in array.slice(ports, 1, count(ports))],
 		),
 		"fixes": [result.set("write protocol TLS", "unsafe", [{"path": ["spec", "ports", p.index, "protocol"], "value": "TLS"} | some p in ports]) | means_tls(ports[0])],
-		"subject": {"hosts": [], "ports": [p.number | some p in ports]},
+		"subject": {"hosts": [], "ports": [p.number | some p in ports], "fields": accounted},
 	},
 ) if {
 	some_pattern

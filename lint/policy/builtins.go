@@ -31,7 +31,7 @@ var builtins = []builtin{
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
-	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, and the DestinationRules of all namespaces whose host it is, names without a dot written out; a hundred at most",
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, the DestinationRules of all namespaces whose host it is, names without a dot written out, and the VirtualServices for it or for a wildcard that takes it in, with their sections (http, tls, tcp); a hundred at most of each",
 		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
@@ -139,7 +139,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}, nil
 }
 
-// shownRules bounds a list of DestinationRules: more for one host are a mistake of whatever writes them.
+// shownRules bounds the lists of DestinationRules and VirtualServices: more for one host are a mistake of whatever writes them.
 const shownRules = 100
 
 func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
@@ -154,7 +154,20 @@ func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
 		}
 		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
 	}
-	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules}, nil
+	services := []any{}
+	for _, vs := range p.Mesh.VirtualServicesFor(mesh.Host(name)) {
+		if len(services) == shownRules {
+			break
+		}
+		sections := []any{}
+		for _, section := range [...]string{"http", "tls", "tcp"} {
+			if vs.Spec().Get(section).Len() > 0 {
+				sections = append(sections, section)
+			}
+		}
+		services = append(services, record{"kind": string(vs.Kind), "namespace": vs.Namespace, "name": vs.Name, "sections": sections})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules, "virtual_services": services}, nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

@@ -31,6 +31,8 @@ var builtins = []builtin{
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, the DestinationRules of all namespaces whose host it is, names without a dot written out, and the VirtualServices for it or for a wildcard that takes it in, with their sections (http, tls, tcp); a hundred at most of each",
+		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
 	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
@@ -170,6 +172,37 @@ func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
 		return record{"target": record{"kind": string(s.Object.Kind), "namespace": s.Namespace(), "name": s.Object.Name}, "ports": ports}
 	}
 	return nil
+}
+
+// shownRules bounds the lists of DestinationRules and VirtualServices: more for one host are a mistake of whatever writes them.
+const shownRules = 100
+
+func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the host is no string")
+	}
+	rules := []any{}
+	for _, r := range p.Mesh.Rules(mesh.Host(name)) {
+		if len(rules) == shownRules {
+			break
+		}
+		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
+	}
+	services := []any{}
+	for _, vs := range p.Mesh.VirtualServicesFor(mesh.Host(name)) {
+		if len(services) == shownRules {
+			break
+		}
+		sections := []any{}
+		for _, section := range [...]string{"http", "tls", "tcp"} {
+			if vs.Spec().Get(section).Len() > 0 {
+				sections = append(sections, section)
+			}
+		}
+		services = append(services, record{"kind": string(vs.Kind), "namespace": vs.Namespace, "name": vs.Name, "sections": sections})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules, "virtual_services": services}, nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

@@ -38,6 +38,9 @@ type Index struct {
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
 	virtualWild []Host                    // the wildcards among these, the most specific first
 
+	leadingOnce sync.Once
+	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise
@@ -317,6 +320,18 @@ func (x *Index) Count(kind object.Kind) int {
 		return s.n
 	}
 	return 0
+}
+
+// AnyIn says whether a namespace holds an object of a kind.
+func (x *Index) AnyIn(kind object.Kind, ns string) bool {
+	if s := x.byKind[kind]; s != nil {
+		for _, o := range s.all() {
+			if NamespaceOf(o) == ns {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.

@@ -99,6 +99,14 @@ func TestHostileMeshes(t *testing.T) {
 			return rule(fmt.Sprint("d", i), "  host: a.example.com\n  exportTo: [., n"+fmt.Sprint(i)+"]\n")
 		}), entry("one", "  hosts: [a.example.com]\n  exportTo: [., m]\n"+ports(1, "TLS")),
 			object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("tls", 10_000, "route: [{destination: {host: a.example.com}}]"))),
+		"rules behind rules": append(crowd(400), repeat(400, func(i int) string {
+			return in("istio-system", "DestinationRule", fmt.Sprint("d", i), fmt.Sprintf("  host: h%d.example.com\n", i)+pool)
+		})...),
+		"wildcards below wildcards": append(repeat(400, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: [x."+strings.Repeat("a.", i)+"com]\n"+ports(1, "TLS"))
+		}), repeat(400, func(i int) string {
+			return object("DestinationRule", fmt.Sprint("d", i), "  host: '*."+strings.Repeat("a.", i)+"com'\n"+pool)
+		})...),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

@@ -42,7 +42,10 @@ func lostAt(losses []effective.Loss) lint.Extra {
 
 // lossBudget bounds the work that a rule does on one object: looking up what clients of a namespace get for a host, and comparing
 // policies port by port. A mesh of thousands of rules for thousands of namespaces would otherwise take minutes.
-type lossBudget struct{ lookups, ports int }
+type lossBudget struct {
+	lookups, ports int
+	each           int // what a lookup costs: it goes through the rules that share a host
+}
 
 func newLossBudget(ix *mesh.Index, r *mesh.DestinationRule) *lossBudget {
 	const ofMesh, ofRule = 500_000, 500
@@ -51,12 +54,12 @@ func newLossBudget(ix *mesh.Index, r *mesh.DestinationRule) *lossBudget {
 		rules = ix.WildcardRules()
 	}
 	share := max(ofRule, ofMesh/(1+rules))
-	return &lossBudget{lookups: share, ports: share}
+	return &lossBudget{lookups: share, ports: share, each: 1 + len(ix.Rules(r.Host))/50}
 }
 
 // look takes one lookup from the budget, and says whether there was one.
 func (b *lossBudget) look() bool {
-	b.lookups--
+	b.lookups -= b.each
 	return b.lookups >= 0
 }
 

@@ -90,6 +90,13 @@ func reportShadow(p *lint.Pass, r *mesh.DestinationRule, s *shadow, more int) {
 		whose = fmt.Sprintf(" for clients in namespace %s", s.client)
 		why = "Istio looks in the client's namespace first, and takes a rule there before a more specific one elsewhere"
 	}
+	reportLoss(p, s, object.Path{"spec", "host"},
+		fmt.Sprintf("the rule takes the place of %s for %s%s%s and lacks its %s", named(other), s.host, andMore(more), whose, lostFields(s.losses)), why)
+}
+
+// reportLoss reports what is lost for a host of the rule that would be in force otherwise.
+func reportLoss(p *lint.Pass, s *shadow, at object.Path, msg, why string) {
+	other := s.behind.Policy.Object
 	var ports []effective.Port
 	var blocks []string
 	for _, l := range s.losses {
@@ -98,11 +105,10 @@ func reportShadow(p *lint.Pass, r *mesh.DestinationRule, s *shadow, more int) {
 	}
 	subject := lint.SubjectOf(ports)
 	subject.Blocks = blocks
-	subject.Objects = []object.Key{other.Object.Key}
-	p.Report(object.Path{"spec", "host"},
-		fmt.Sprintf("the rule takes the place of %s for %s%s%s and lacks its %s", named(other), s.host, andMore(more), whose, lostFields(s.losses)),
+	subject.Objects = []object.Key{other.Key}
+	p.Report(at, msg,
 		lint.Effect(why+": "+lostValues(s.losses)),
-		lint.Also(other.Object, object.Path{"spec", "host"}, "the rule that it takes the place of"),
+		lint.Also(other, object.Path{"spec", "host"}, "the rule whose values are lost"),
 		lostAt(s.losses),
 		lint.About(subject),
 	)

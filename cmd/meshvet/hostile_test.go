@@ -107,6 +107,9 @@ func TestHostileMeshes(t *testing.T) {
 		}), repeat(400, func(i int) string {
 			return object("DestinationRule", fmt.Sprint("d", i), "  host: '*."+strings.Repeat("a.", i)+"com'\n"+pool)
 		})...),
+		"rules for chosen workloads": append(crowd(100), repeat(400, func(i int) string {
+			return rule(fmt.Sprint("d", i), fmt.Sprintf("  host: '*.com'\n  workloadSelector: {matchLabels: {app: a%d}}\n", i))
+		})...),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

@@ -110,6 +110,16 @@ func TestHostileMeshes(t *testing.T) {
 		"rules for chosen workloads": append(crowd(100), repeat(400, func(i int) string {
 			return rule(fmt.Sprint("d", i), fmt.Sprintf("  host: '*.com'\n  workloadSelector: {matchLabels: {app: a%d}}\n", i))
 		})...),
+		"Sidecars": append(crowd(200), append(repeat(200, func(i int) string {
+			return in(fmt.Sprint("n", i), "Sidecar", "s", "  egress:\n  - hosts: [./*"+strings.Repeat(", 'x/*.example.org', x/y.example.org, 'x/*-z.example.org'", 100)+"]\n")
+		}), repeat(200, func(i int) string {
+			return entry(fmt.Sprint("f", i), fmt.Sprintf("  hosts: ['*.f%d.example.com']\n", i)+ports(2, "TLS")+list("exportTo", 200, "n#"))
+		})...)...),
+		"Sidecars of one namespace": append(repeat(1000, func(i int) string {
+			return object("Sidecar", fmt.Sprint("s", i), "  egress: [{hosts: [x/*]}]\n")
+		}), append(crowd(50), repeat(1000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [h0.example.com]\n  tls: [{route: [{destination: {host: h0.example.com}}]}]\n")
+		})...)...),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

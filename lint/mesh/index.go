@@ -41,6 +41,10 @@ type Index struct {
 	leadingOnce sync.Once
 	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
 
+	sidecarOnce   sync.Once
+	sidecars      map[string]*sidecars // by namespace
+	sidecarSpaces []string
+
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise

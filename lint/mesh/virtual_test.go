@@ -102,6 +102,14 @@ func TestVirtualServicesTo(t *testing.T) {
 	}
 }
 
+func TestLeadsByTLS(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "http: [{route: [{destination: {host: a.example.com}}]}], tls: [{route: [{destination: {host: b}}]}]"))
+	vs := named(t, ix, object.VirtualService, "egress", "a")
+	if ix.LeadsByTLS(vs, "a.example.com") || !ix.LeadsByTLS(vs, "b.egress.svc.cluster.local") {
+		t.Error("tls routes count, and http routes do not")
+	}
+}
+
 func TestLeadElsewhere(t *testing.T) {
 	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com], tls: [{route: [{destination: {host: a.example.com}}, {destination: {host: gw.example.com}}]}]")+
 		virtual("egress", "b", "hosts: [b], http: [{route: [{destination: {host: b}}]}]")+virtual("egress", "c", "hosts: [c.example.com], http: [{redirect: {uri: /}}]"))

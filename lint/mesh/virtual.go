@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -10,44 +9,23 @@ import (
 // VirtualServicesFor returns the VirtualServices with a host that covers h, those with the most specific host first, of equals the
 // oldest. Which proxies get them is not looked at.
 func (x *Index) VirtualServicesFor(h Host) []*object.Object {
-	x.virtualOnce.Do(func() {
-		x.virtual = map[Host][]*object.Object{}
-		for vs := range x.All(object.VirtualService) {
-			for _, host := range sorted(vs.Spec().Get("hosts").Strings()) {
-				name := QualifyHost(host, NamespaceOf(vs), x.settings.ClusterDomain)
-				x.virtual[name] = append(x.virtual[name], vs)
-			}
-		}
-		for _, list := range x.virtual {
-			slices.SortFunc(list, func(a, b *object.Object) int {
-				if older(createdOf(a), createdOf(b), a, b) {
-					return -1
-				}
-				return 1
-			})
-		}
-		for name := range x.virtual {
-			if name.IsWildcard() {
-				x.virtualWild = append(x.virtualWild, name)
-			}
-		}
-		slices.SortFunc(x.virtualWild, func(a, b Host) int {
-			if n := len(b) - len(a); n != 0 {
-				return n
-			}
-			return strings.Compare(string(a), string(b))
-		})
-	})
-	out := slices.Clone(x.virtual[h])
+	out := slices.Clone(x.virtual.at(x.seed, h))
+	if x.wildVS.n == 0 {
+		return out
+	}
 	seen := map[*object.Object]bool{}
 	for _, vs := range out {
 		seen[vs] = true
 	}
-	for _, name := range x.virtualWild {
-		if name == h || !name.Covers(h) {
-			continue
-		}
-		for _, vs := range x.virtual[name] {
+	// A wildcard covers h if what follows its star is an end of h, of which there are as many as letters. Names longer than DNS has
+	// any are not looked for.
+	const longest = 253
+	rest := string(h)
+	if h.IsWildcard() {
+		rest = rest[1:]
+	}
+	for from := max(0, len(rest)-longest); from <= len(rest); from++ {
+		for _, vs := range x.wildVS.at(x.seed, rest[from:]) {
 			if !seen[vs] {
 				seen[vs] = true
 				out = append(out, vs)
@@ -56,6 +34,21 @@ func (x *Index) VirtualServicesFor(h Host) []*object.Object {
 	}
 	return out
 }
+
+// virtualHosts lists the hosts of a VirtualService, each once; none for other kinds.
+func (x *Index) virtualHosts(o *object.Object) []Host {
+	if o.Kind != object.VirtualService {
+		return nil
+	}
+	var out []Host
+	for _, h := range sorted(o.Spec().Get("hosts").Strings()) {
+		out = append(out, QualifyHost(h, NamespaceOf(o), x.settings.ClusterDomain))
+	}
+	slices.Sort(out) // two ways to write a name may mean one
+	return slices.Compact(out)
+}
+
+func olderVirtualService(a, b *object.Object) bool { return older(createdOf(a), createdOf(b), a, b) }
 
 // SeesVirtualService says whether proxies of a namespace get a VirtualService.
 func (x *Index) SeesVirtualService(vs *object.Object, ns string) bool {

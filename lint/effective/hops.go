@@ -114,21 +114,13 @@ func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []str
 	return nil, nil
 }
 
-// routeKinds are the kinds of route that hold for the host's port: what Envoy reads as requests has http routes, TLS that passes
-// through tls routes, other bytes tcp routes.
+// routeKinds are the kinds of route that hold for the host's port.
 func (w *way) routeKinds(proxy Proxy, port uint32) []string {
 	c := ClusterFor(w.ix, proxy, w.host, port, "")
-	switch {
-	case c == nil:
+	if c == nil {
 		return []string{"http", "tls", "tcp"}
-	case c.Port.Family == mesh.L7:
-		return []string{"http"}
-	case c.Port.Family == mesh.Sniffed:
-		return []string{"http", "tcp"}
-	case c.Port.IsTLS():
-		return []string{"tls", "tcp"}
 	}
-	return []string{"tcp"}
+	return c.Port.RouteKinds()
 }
 
 // routes lists the destinations in the routes of a VirtualService; taken says that one of its routes holds, whatever it does.

@@ -200,6 +200,11 @@ subsets:
 			[]toldHop{{Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|443||api.example.com", Connect: "3s", Most: "22", TLS: effective.DoubleTLS, Felt: "3s"}},
 		},
 		{
+			// On a port of protocol TLS sidecars follow tls routes only.
+			"past tcp routes", []string{egressService, api, virtualService("tcp:\n- route: [{destination: {host: gone.example.com, port: {number: 443}}}]"), forward}, "shop", 443,
+			[]toldHop{{Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|443||api.example.com", Connect: "3s", Most: "22", TLS: effective.ClientTLS, TCPIdle: "80s", Felt: "3s"}},
+		},
+		{
 			// The subset is in a rule of shop, which clients elsewhere do not get for the gateway's host.
 			"a subset that other namespaces lack", []string{egressService, api, httpGateway, httpRoutes, first, originate}, "web", 80,
 			[]toldHop{{

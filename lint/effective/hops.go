@@ -142,7 +142,7 @@ func (w *way) routes(proxy Proxy, vs *object.Object, kind string, port uint32, g
 				port: uint32(d.At("port", "number").Int()), subset: d.Get("subset").Str(),
 			})
 			if last := &out[len(out)-1]; last.port == 0 {
-				last.port = cmp.Or(onlyPort(w.ix, proxy, last.host), port)
+				last.port = w.portless(proxy, last.host, kind, port)
 			}
 		}
 		if all {
@@ -224,6 +224,16 @@ func gatewayName(name, namespace string) string {
 		return name
 	}
 	return namespace + "/" + name
+}
+
+// portless is the port that a destination without one means for what comes in on a port: the only one of the destination, else the
+// same. For the http routes of a sidecar Istio looks only among hosts that have the same. Source: Istio's
+// pilot/pkg/networking/core/route, buildSidecarVirtualHostsForVirtualService and its callers.
+func (w *way) portless(proxy Proxy, to mesh.Host, kind string, port uint32) uint32 {
+	if proxy.Type == Sidecar && kind == "http" {
+		return port
+	}
+	return cmp.Or(onlyPort(w.ix, proxy, to), port)
 }
 
 // onlyPort is the port of a host that has one only, for a proxy; else 0.

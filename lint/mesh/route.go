@@ -117,17 +117,14 @@ func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
 	}
 }
 
-// leadsTo says whether a route's destination is a port. A destination without one is the host's only port, else the port on
-// which the request came in; for a route of a gateway, whose ports may be others than the host's, that may be any.
+// leadsTo says whether a route's destination is a port. A destination without one is the port on which the request came in, even
+// if the host has only another; for a route of a gateway, whose ports may be others than the host's, that may be any.
 func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.Port != 0 {
 		return r.Port == port
 	}
 	if r.gateways {
 		return true
-	}
-	if targets := x.Targets(r.Host); slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 }) {
-		return slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
 	}
 	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
 }
@@ -193,17 +190,17 @@ func (x *Index) entranceOf(vs *object.Object) entrance {
 		slices.Sort(e.ports)
 		e.ports = slices.Compact(e.ports)
 	}
-	if x.hasHTTPOn80() {
+	if x.HasHTTPOn80() {
 		e.ports = append(e.ports, 80)
 	}
 	x.entrances.Store(vs, e)
 	return e
 }
 
-// hasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
+// HasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
 // by its hosts, whether or not these have such a port: a client may send to port 80 of any address. Source: Istio's
 // pilot/pkg/networking/core/route, where port 80 stands in for hosts without services.
-func (x *Index) hasHTTPOn80() bool {
+func (x *Index) HasHTTPOn80() bool {
 	x.http80Once.Do(func() {
 		for _, list := range x.targets.all() {
 			for _, t := range list.items {

@@ -38,6 +38,7 @@ type Index struct {
 
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
+	idle       sync.Map // of IdleRoutes, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise
 	gathered   sync.Mutex
 	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for

@@ -190,17 +190,17 @@ func (x *Index) entranceOf(vs *object.Object) entrance {
 		slices.Sort(e.ports)
 		e.ports = slices.Compact(e.ports)
 	}
-	if x.HasHTTPOn80() {
+	if x.hasHTTPOn80() {
 		e.ports = append(e.ports, 80)
 	}
 	x.entrances.Store(vs, e)
 	return e
 }
 
-// HasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
+// hasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
 // by its hosts, whether or not these have such a port: a client may send to port 80 of any address. Source: Istio's
 // pilot/pkg/networking/core/route, where port 80 stands in for hosts without services.
-func (x *Index) HasHTTPOn80() bool {
+func (x *Index) hasHTTPOn80() bool {
 	x.http80Once.Do(func() {
 		for _, list := range x.targets.all() {
 			for _, t := range list.items {

@@ -21,6 +21,12 @@ func (r IdleRoutes) On(kind string, port uint32) []int {
 	return out
 }
 
+// has says whether a route is among those for a port. Where there are too many to be kept it may be.
+func (r IdleRoutes) has(kind string, port uint32, i int) bool {
+	list := r[kind][port]
+	return len(list) >= maxIdle || slices.Contains(list, i)
+}
+
 const (
 	// maxIdle is how many routes of a kind are kept for a port: one is enough to tell what is wrong.
 	maxIdle = 8

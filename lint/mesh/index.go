@@ -23,6 +23,7 @@ type Index struct {
 	routes   lists[Host, *Route]           // http routes by the host of their destination
 	virtual  lists[Host, *object.Object]   // VirtualServices by each of their hosts, the oldest first
 	wildVS   lists[string, *object.Object] // those with a wildcard host by what follows its star
+	sentTo   lists[Host, *object.Object]   // VirtualServices by the hosts that their routes lead to
 	opaque   lists[listener, *Target]      // ServiceEntries by the listeners that their ports may need for themselves
 	spaces   shards[string, int]           // objects per namespace
 	oddHosts []Host                        // wildcard hosts of targets and rules whose star is not a whole label
@@ -39,6 +40,8 @@ type Index struct {
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	idle       sync.Map // of IdleRoutes, likewise
+	sidecars   sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
+	deadEnds   sync.Map // of []DeadEnd, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise
 	gathered   sync.Mutex
 	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
@@ -87,7 +90,7 @@ func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 func (x *Index) fork() (*Index, *edit) {
 	y := &Index{
 		settings: x.settings, seed: x.seed,
-		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
+		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
 		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
 	}
 	for k, s := range x.byKind {
@@ -105,6 +108,7 @@ func (x *Index) fork() (*Index, *edit) {
 	y.routes.fork()
 	y.virtual.fork()
 	y.wildVS.fork()
+	y.sentTo.fork()
 	y.opaque.fork()
 	y.spaces.fork()
 	return y, &edit{x.seed}
@@ -165,6 +169,9 @@ func (x *Index) link(e *edit, o *object.Object) {
 			x.wildVS.insert(e, string(h[1:]), o, olderVirtualService)
 		}
 	}
+	for _, h := range x.destinationsOf(o) {
+		x.sentTo.insert(e, h, o, olderVirtualService)
+	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {
 			x.targets.insert(e, h, t, olderTarget)
@@ -203,6 +210,9 @@ func (x *Index) unlink(e *edit, o *object.Object) {
 		if h.IsWildcard() {
 			x.wildVS.remove(e, string(h[1:]), same)
 		}
+	}
+	for _, h := range x.destinationsOf(o) {
+		x.sentTo.remove(e, h, func(have *object.Object) bool { return have == o })
 	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -9,30 +10,53 @@ import (
 // VirtualServicesFor returns the VirtualServices with a host that covers h, those with the most specific host first, of equals the
 // oldest. Which proxies get them is not looked at.
 func (x *Index) VirtualServicesFor(h Host) []*object.Object {
-	out := slices.Clone(x.virtual.at(x.seed, h))
-	if x.wildVS.n == 0 {
-		return out
+	var out []*object.Object
+	var seen map[*object.Object]bool
+	for vs, general := range x.virtualServicesFor(h) {
+		if general >= 0 { // those with the name itself come once
+			if seen == nil {
+				seen = map[*object.Object]bool{}
+				for _, have := range out {
+					seen[have] = true
+				}
+			}
+			if seen[vs] {
+				continue
+			}
+			seen[vs] = true
+		}
+		out = append(out, vs)
 	}
-	seen := map[*object.Object]bool{}
-	for _, vs := range out {
-		seen[vs] = true
-	}
-	// A wildcard covers h if what follows its star is an end of h, of which there are as many as letters. Names longer than DNS has
-	// any are not looked for.
-	const longest = 253
-	rest := string(h)
-	if h.IsWildcard() {
-		rest = rest[1:]
-	}
-	for from := max(0, len(rest)-longest); from <= len(rest); from++ {
-		for _, vs := range x.wildVS.at(x.seed, rest[from:]) {
-			if !seen[vs] {
-				seen[vs] = true
-				out = append(out, vs)
+	return out
+}
+
+// virtualServicesFor yields the VirtualServices with a host that covers h in the order of VirtualServicesFor, with how general that host
+// is; a VirtualService with several such hosts more than once.
+func (x *Index) virtualServicesFor(h Host) iter.Seq2[*object.Object, int] {
+	return func(yield func(*object.Object, int) bool) {
+		for _, vs := range x.virtual.at(x.seed, h) {
+			if !yield(vs, -1) {
+				return
+			}
+		}
+		if x.wildVS.n == 0 {
+			return
+		}
+		// A wildcard covers h if what follows its star is an end of h, of which there are as many as letters. Names longer than DNS
+		// has any are not looked for.
+		const longest = 253
+		rest := string(h)
+		if h.IsWildcard() {
+			rest = rest[1:]
+		}
+		for from := max(0, len(rest)-longest); from <= len(rest); from++ {
+			for _, vs := range x.wildVS.at(x.seed, rest[from:]) {
+				if !yield(vs, from) {
+					return
+				}
 			}
 		}
 	}
-	return out
 }
 
 // virtualHosts lists the hosts of a VirtualService, each once; none for other kinds.
@@ -57,4 +81,54 @@ func (x *Index) SeesVirtualService(vs *object.Object, ns string) bool {
 		to = x.settings.MeshConfig.Get("defaultVirtualServiceExportTo").Strings()
 	}
 	return len(to) == 0 || slices.Contains(to, "*") || slices.Contains(to, ns) || slices.Contains(to, ".") && NamespaceOf(vs) == ns
+}
+
+// Decides says whether a VirtualService is the one that sidecars follow for a host: it has routes for sidecars, and no other with a host
+// as specific or more so has any for clients that may see both. Of two equals they follow the older, which files do not show.
+func (x *Index) Decides(vs *object.Object, h Host) bool {
+	level := 0
+	found := false
+	for other, general := range x.virtualServicesFor(h) {
+		switch {
+		case found && general > level:
+			return true
+		case other == vs:
+			found, level = x.forSidecars(vs), general
+			if !found {
+				return false
+			}
+		case x.forSidecars(other) && x.mayMeet(vs, other):
+			return false
+		}
+	}
+	return found
+}
+
+// mayMeet says whether a client may see two VirtualServices: not if one is for its own namespace only, which does not see the other.
+func (x *Index) mayMeet(a, b *object.Object) bool {
+	private := func(vs *object.Object) bool {
+		to := vs.Spec().Get("exportTo").Strings()
+		return len(to) == 1 && (to[0] == "." || to[0] == NamespaceOf(vs))
+	}
+	return (!private(a) || x.SeesVirtualService(b, NamespaceOf(a))) && (!private(b) || x.SeesVirtualService(a, NamespaceOf(b)))
+}
+
+// forSidecars says whether a VirtualService has routes for sidecars.
+func (x *Index) forSidecars(vs *object.Object) bool {
+	if have, ok := x.sidecars.Load(vs); ok {
+		return have == true
+	}
+	bound := vs.Spec().Get("gateways").Strings()
+	for _, kind := range RouteKinds() {
+		for _, rule := range vs.Spec().Get(kind).Items() {
+			for _, m := range rule.Get("match").Items() {
+				if len(bound) > 0 {
+					bound = append(bound, m.Get("gateways").Strings()...)
+				}
+			}
+		}
+	}
+	is := len(bound) == 0 || slices.Contains(bound, "mesh")
+	x.sidecars.Store(vs, is)
+	return is
 }

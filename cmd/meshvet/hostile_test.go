@@ -120,6 +120,20 @@ func TestHostileMeshes(t *testing.T) {
 		}), append(crowd(50), repeat(1000, func(i int) string {
 			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [h0.example.com]\n  tls: [{route: [{destination: {host: h0.example.com}}]}]\n")
 		})...)...),
+		"VirtualServices for all hosts": append(wide(20, "TLS"), repeat(2000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: ['*']\n"+list("http", 20, "{match: [{port: 44#}], route: [{destination: {host: gone.example.com, subset: a}}]}")+list("tls", 20, "{match: [{port: #, sniHosts: ['*']}], route: [{destination: {host: gone#.example.com}}]}"))
+		})...),
+		"VirtualServices for one host": append(repeat(2000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [a.example.com]\n"+list("http", 10, "{match: [{uri: {prefix: /a}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 8#}}}]}"))
+		}), repeat(100, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: [a.example.com]\n"+ports(2, "HTTP")) + "---\n" + rule(fmt.Sprint("d", i), "  host: a.example.com\n")
+		})...),
+		"hosts of VirtualServices": append(repeat(20, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), list("hosts", 5000, "'*h#.example.com'")+"  http: [{route: [{destination: {host: gone}}]}]\n")
+		}), wide(20, "TLS")...),
+		"subsets for clients of many namespaces": append(repeat(500, func(i int) string {
+			return strings.Replace(rule(fmt.Sprint("d", i), "  host: a.example.com\n  subsets: [{name: x}]\n"), "namespace: ns", fmt.Sprint("namespace: n", i), 1)
+		}), one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "{match: [{uri: {prefix: /#}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 80}}}]}"))),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

@@ -26,6 +26,9 @@ func TestVirtualServicesFor(t *testing.T) {
 		{"the name, then the longest wildcard", virtual("egress", "a", "hosts: ['*.com']") + virtual("egress", "b", "hosts: ['*.example.com']") + virtual("egress", "c", "hosts: [api.example.com]") + virtual("egress", "d", "hosts: ['*']"), "api.example.com", []string{"c", "b", "a", "d"}},
 		{"each once", virtual("egress", "a", "hosts: ['*.com', '*.example.com', api.example.com, api.example.com]"), "api.example.com", []string{"a"}},
 		{"a wildcard host", virtual("egress", "a", "hosts: ['*.example.com']") + virtual("egress", "b", "hosts: [api.example.com]"), "*.example.com", []string{"a"}},
+		{"a star within a label", virtual("egress", "a", "hosts: ['*i.example.com']") + virtual("egress", "b", "hosts: ['*-api.example.com']"), "api.example.com", []string{"a"}},
+		{"a narrower wildcard", virtual("egress", "a", "hosts: ['*.example.com']") + virtual("egress", "b", "hosts: ['*.b.example.com']"), "*.a.example.com", []string{"a"}},
+		{"two spellings of one name", virtual("egress", "a", "hosts: [api, api.egress.svc.cluster.local]"), "api.egress.svc.cluster.local", []string{"a"}},
 		{"a short name is one of the namespace", virtual("egress", "a", "hosts: [api]"), "api.egress.svc.cluster.local", []string{"a"}},
 		{"not of another one", virtual("egress", "a", "hosts: [api]"), "api.shop.svc.cluster.local", nil},
 	} {
@@ -124,5 +127,22 @@ func TestAnyIn(t *testing.T) {
 	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com]"))
 	if !ix.AnyIn(object.VirtualService, "egress") || ix.AnyIn(object.VirtualService, "shop") || ix.AnyIn(object.Gateway, "egress") {
 		t.Error("objects are sought by kind and namespace")
+	}
+}
+func TestVirtualServicesChange(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [api.example.com, '*.example.com']"))
+	without := ix.Without(object.Key{Kind: object.VirtualService, Namespace: "egress", Name: "a"})
+	moved := ix.With(load(t, virtual("egress", "a", "hosts: ['*.example.org']"))...)
+	for _, c := range []struct {
+		ix   *Index
+		host Host
+		want int
+	}{
+		{ix, "api.example.com", 1}, {ix, "www.example.com", 1}, {without, "api.example.com", 0}, {without, "www.example.com", 0},
+		{moved, "api.example.com", 0}, {moved, "www.example.com", 0}, {moved, "www.example.org", 1},
+	} {
+		if got := len(c.ix.VirtualServicesFor(c.host)); got != c.want {
+			t.Errorf("%s: %d VirtualServices, want %d", c.host, got, c.want)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type visit struct {
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	watch    *stopwatch // nil unless the time of rules is measured
 }
 
 // Extra adds something to a finding.

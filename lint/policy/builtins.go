@@ -27,7 +27,7 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace and the cluster domain",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, and whether mutual TLS within the mesh is automatic",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
@@ -39,6 +39,8 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
+		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
@@ -88,7 +90,11 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
-	return record{"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain}, nil
+	auto := s.MeshConfig.Get("enableAutoMtls")
+	return record{
+		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
+		"auto_mtls": !auto.Set() || auto.Bool(),
+	}, nil
 }
 
 func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -100,8 +106,13 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	for _, h := range t.Hosts {
 		// Istio keeps endpoints by host, namespace and name of port, so other entries bring theirs whatever their exportTo says.
 		elsewhere := []any{}
+		shared := false
 		for _, other := range p.Mesh.Targets(h) {
-			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() || other.Endpoints().Len() == 0 && !other.HasSelector() {
+			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() {
+				continue
+			}
+			shared = true
+			if other.Endpoints().Len() == 0 && !other.HasSelector() {
 				continue
 			}
 			for _, port := range other.Ports {
@@ -112,7 +123,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
 			"service": serviceRecord(p.Mesh, h, t), "destination": p.Mesh.IsDestination(h),
 		})
 	}
@@ -203,16 +214,16 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 }
 
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
-	block, ok := args[0].Value.(ast.String)
-	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
-		return nil, fmt.Errorf("%s is no block of a traffic policy", args[0])
+	block, err := blockArg(args[0])
+	if err != nil {
+		return nil, err
 	}
 	if p.Object.Kind != object.DestinationRule {
 		return nil, errNotDestinationRule
 	}
 	reach := p.EachPort()
 	out := []any{}
-	for _, w := range effective.WrittenIn(p.Object, string(block), reach) {
+	for _, w := range effective.WrittenIn(p.Object, block, reach) {
 		out = append(out, record{
 			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
 			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value,
@@ -220,6 +231,14 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 		})
 	}
 	return out, nil
+}
+
+func blockArg(t *ast.Term) (string, error) {
+	block, ok := t.Value.(ast.String)
+	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
+		return "", fmt.Errorf("%s is no block of a traffic policy", t)
+	}
+	return string(block), nil
 }
 
 // alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands. labels

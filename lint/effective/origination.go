@@ -75,6 +75,43 @@ func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.Des
 	return out
 }
 
+// PlaintextOf lists, host by host, the ports of a ServiceEntry whose requests Envoy sends on unencrypted: they are outside the mesh, no
+// DestinationRule asks for TLS there for any client, and the routes of some clients lead there.
+func PlaintextOf(ix *mesh.Index, t *mesh.Target) []Port {
+	if t == nil || !t.External || t.IsService() || ix.Hidden(t) {
+		return nil
+	}
+	type place struct {
+		host mesh.Host
+		port uint32
+	}
+	passed := map[place]bool{} // where TLS is started, and what is listed
+	for _, o := range OriginatedOf(ix, t) {
+		passed[place{o.Host, o.Port.Number}] = true
+	}
+	var out []Port
+	for _, h := range t.Hosts {
+		if ix.Settings().InCluster(h) {
+			continue
+		}
+		rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
+		for _, client := range ix.ClientNamespaces(t) {
+			owner := ix.Resolve(h, client)
+			if owner == nil || owner.Namespace() != t.Namespace() {
+				continue
+			}
+			for _, p := range mergedPorts(ix, h, owner, client) {
+				at := place{h, p.Number}
+				if p.Target == t && p.Family == mesh.L7 && p.Compiled() && !passed[at] && (!rerouted || leadsThere(ix, client, h, p.Number)) {
+					passed[at] = true
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // leadsThere says whether something that the clients of a namespace send to a host, or that another route brings, arrives at a port of
 // it. What an HTTPRoute of the host's own does with it is not followed; it counts as leading elsewhere.
 func leadsThere(ix *mesh.Index, client string, h mesh.Host, port uint32) bool {

@@ -22,21 +22,25 @@ func (o Originated) Mode() string { return o.Block.Value.Get("mode").Str() }
 // OriginatedOf lists, host by host and port by port, each tls block that is in effect on a port of a ServiceEntry for some clients, be
 // it for some workloads of a namespace or in a subset only. Blocks that switch TLS off, or say nothing, are left out.
 func OriginatedOf(ix *mesh.Index, t *mesh.Target) []Originated {
-	if t == nil || t.IsService() || ix.Hidden(t) {
+	if t == nil {
 		return nil
 	}
 	var out []Originated
 	for _, h := range t.Hosts {
-		rules := ix.RulesReaching(h)
-		if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
-			continue
-		}
-		out = append(out, originatedOn(ix, t, h, rules)...)
+		out = append(out, OriginatedFor(ix, t, h)...)
 	}
 	return out
 }
 
-func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.DestinationRule) []Originated {
+// OriginatedFor is OriginatedOf for one of the hosts.
+func OriginatedFor(ix *mesh.Index, t *mesh.Target, h mesh.Host) []Originated {
+	if t.IsService() || ix.Hidden(t) {
+		return nil
+	}
+	rules := ix.RulesReaching(h)
+	if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
+		return nil
+	}
 	found := map[uint32][]Originated{}
 	rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
 	for _, client := range ix.ClientNamespaces(t) {

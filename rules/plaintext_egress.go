@@ -132,11 +132,3 @@ func staysHere(ix *mesh.Index, t *mesh.Target) bool {
 	}
 	return t.Endpoints().Len() > 0
 }
-
-// someOf lists up to three names, or two and the number of the others.
-func someOf(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
-}

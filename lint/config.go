@@ -30,6 +30,8 @@ type Config struct {
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
 	Enable, Disable []string
+	// Profile asks for the time that each rule takes, which makes a run slower.
+	Profile bool
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 }

@@ -29,6 +29,7 @@ type visit struct {
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	watch    *stopwatch // nil unless the time of rules is measured
 }
 
 // Extra adds something to a finding.
@@ -121,8 +122,10 @@ type (
 	levelsMemo    struct{}
 	usesMemo      struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
+	originMemo    struct{}
 	schemaMemo    struct{}
 )
 
@@ -174,6 +177,13 @@ func (p *Pass) EntryLosses() []effective.EntryLosses {
 	})
 }
 
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
+	})
+}
+
 // PartialPools are the connectionPools of the DestinationRule being judged that set some circuit breakers and not the others.
 func (p *Pass) PartialPools() []effective.PartialPool {
 	return Memo(p, poolsMemo{}, func() []effective.PartialPool {
@@ -191,6 +201,16 @@ func (p *Pass) Unwatched() []effective.Unwatched {
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
 		return nil
+	})
+}
+
+// Originated are the tls blocks of DestinationRules that are in effect on ports of the ServiceEntry being judged.
+func (p *Pass) Originated() []effective.Originated {
+	return Memo(p, originMemo{}, func() []effective.Originated {
+		if p.Object.Kind != object.ServiceEntry {
+			return nil
+		}
+		return effective.OriginatedOf(p.Mesh, p.Mesh.Target(p.Object))
 	})
 }
 

@@ -24,6 +24,9 @@ type Source struct {
 // Set says whether the block is written.
 func (s Source) Set() bool { return s.Value.Set() }
 
+// isAt says whether two blocks are one and the same.
+func (s Source) isAt(other Source) bool { return s.Object == other.Object && s.Path.Equal(other.Path) }
+
 // Policy is the traffic policy that reaches the cluster of one port, block by block.
 type Policy struct {
 	Blocks map[string]Source
@@ -48,8 +51,9 @@ func (p *Policy) Block(name string) Source { return p.Blocks[name] }
 
 // Without says what to leave out, to see what it changes.
 type Without struct {
-	Entry  bool // the destination level's portLevelSettings entry for the port
-	Subset bool // the subset's own trafficPolicy
+	Entry       bool // the destination level's portLevelSettings entry for the port
+	Subset      bool // the subset's own trafficPolicy
+	SubsetEntry bool // the portLevelSettings entry for the port in it
 }
 
 // Levels are the policies of a DestinationRule, or of several that Istio merged into one.
@@ -109,7 +113,7 @@ func (l Levels) For(port uint32, without Without) *Policy {
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {
-		l.fromSubset(p, port)
+		l.fromSubset(p, port, without)
 	}
 	return p
 }
@@ -160,13 +164,16 @@ func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
 	}
 }
 
-func (l Levels) fromSubset(p *Policy, port uint32) {
+func (l Levels) fromSubset(p *Policy, port uint32, without Without) {
 	at := l.SubsetPath.Child("trafficPolicy")
 	level := l.Subset.Lookup(at)
 	if !level.Set() {
 		return
 	}
-	entry := EntryFor(level, port)
+	entry := -1
+	if !without.SubsetEntry {
+		entry = EntryFor(level, port)
+	}
 	if entry < 0 {
 		for _, b := range Blocks {
 			if s := source(l.Subset, at, b); s.Set() {

@@ -34,9 +34,27 @@ type Index struct {
 	http80Once sync.Once
 	http80     bool
 
+	destinationsOnce sync.Once
+	destinations     map[Host]bool // hosts that routes lead to from somewhere else
+
 	virtualOnce sync.Once
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
 	virtualWild []Host                    // the wildcards among these, the most specific first
+
+	subsetsOnce   sync.Once
+	subsets       map[Host][]SubsetRoute // destinations that name a subset
+	gatewayOnce   sync.Once
+	gatewaySpaces []string
+
+	beyondOnce sync.Once
+	beyond     map[Host]bool // to which a gateway has a route
+
+	leadingOnce sync.Once
+	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+
+	sidecarOnce   sync.Once
+	sidecars      map[string]*sidecars // by namespace
+	sidecarSpaces []string
 
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
@@ -317,6 +335,18 @@ func (x *Index) Count(kind object.Kind) int {
 		return s.n
 	}
 	return 0
+}
+
+// AnyIn says whether a namespace holds an object of a kind.
+func (x *Index) AnyIn(kind object.Kind, ns string) bool {
+	if s := x.byKind[kind]; s != nil {
+		for _, o := range s.all() {
+			if NamespaceOf(o) == ns {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.

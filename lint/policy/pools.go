@@ -259,9 +259,11 @@ func evalPartialPools(p *lint.Pass, _ []*ast.Term) (any, error) {
 			open = append(open, b.Path.String())
 			pendingOpen = pendingOpen || b.Is("http."+pending)
 		}
+		subject := subjectOf(pool.Reading)
+		subject["blocks"] = []string{"connectionPool"}
 		out = append(out, record{
 			"path": pathRecord(pool.Level.Path.Child("connectionPool")), "set": lint.Enumerate(set), "open": lint.Enumerate(open), "several": len(open) > 1,
-			"whose": whose(pool.Level), "reading": len(pool.Reading), "places": placesOf(pool.Reading), "subject": subjectOf(pool.Reading),
+			"whose": whose(pool.Level), "reading": len(pool.Reading), "places": placesOf(pool.Reading), "subject": subject,
 			"queues": connectionsSet && pendingOpen, "host": string(rule.Host), "known": reach.Known(),
 		})
 	}

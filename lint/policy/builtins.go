@@ -39,7 +39,7 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
-	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
+	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number (1 if only what another rule or target takes the place of has it), and whether an earlier one takes its place",
 		function(types.A), evalEntries},
 	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
 		function(types.A, types.S), evalGoverning},

@@ -122,6 +122,7 @@ type (
 	levelsMemo    struct{}
 	lossesMemo    struct{}
 	subsetsMemo   struct{}
+	timeoutsMemo  struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	schemaMemo    struct{}
@@ -168,6 +169,13 @@ func (p *Pass) EntryLosses() []effective.EntryLosses {
 func (p *Pass) SubsetLosses() []effective.SubsetLosses {
 	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
 		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
+	})
+}
+
+// ImplicitTimeouts are the levels of the DestinationRule being judged that leave ports outside the mesh without a connectTimeout.
+func (p *Pass) ImplicitTimeouts() []effective.ImplicitTimeout {
+	return Memo(p, timeoutsMemo{}, func() []effective.ImplicitTimeout {
+		return effective.ImplicitTimeouts(p.Mesh, p.Object, p.EachPort())
 	})
 }
 

@@ -43,6 +43,8 @@ var builtins = []builtin{
 		function(types.A), evalEntries},
 	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
 		function(types.A, types.S), evalGoverning},
+	{"mesh.implicit_timeouts", "mesh.implicit_timeouts(): the levels of the DestinationRule being judged at which a connectTimeout would have to be written for ports outside the mesh that have Istio's default, each with these ports",
+		function(types.A), evalImplicitTimeouts},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
 	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",

@@ -65,6 +65,8 @@ const (
 	// IdleEntry: a portLevelSettings entry is for no port that the rule governs, or Istio does not read it. It holds too while the host is
 	// not in view.
 	IdleEntry Fact = "idle-entry"
+	// ImplicitTimeout: a port outside the mesh has no connectTimeout because of the rule, or may have none.
+	ImplicitTimeout Fact = "implicit-timeout"
 	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
 	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
@@ -97,6 +99,8 @@ func (f Fact) holds(p *Pass) (bool, error) {
 		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool {
 			return l.IsEntry() && (len(l.Ports) == 0 || l.Shadowed)
 		}), nil
+	case ImplicitTimeout:
+		return !p.Reach().Known() || len(p.ImplicitTimeouts()) > 0, nil
 	case PartialBreakers:
 		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
 			return len(pool.Reading) > 0 || !p.Reach().Known()

@@ -187,21 +187,17 @@ type compiledCondition struct {
 	absent bool
 }
 
-// compileGates makes the gates of a rule, under the options that the configuration sets.
-func compileGates(r *Meta, set map[string]any) ([]compiledGate, error) {
+// compileGates makes gates, given the values of the rule's options.
+func compileGates(gates []Gate, options map[string]any) ([]compiledGate, error) {
 	var out []compiledGate
-	for _, g := range r.When {
+	for _, g := range gates {
 		conditions, err := compileConditions(g.All)
 		if err != nil {
 			return nil, err
 		}
 		shut := false
 		if g.Option != "" {
-			value, given := set[g.Option]
-			if i := slices.IndexFunc(r.Options, func(o Option) bool { return o.Name == g.Option }); !given && i >= 0 {
-				value = r.Options[i].Default
-			}
-			on, ok := value.(bool)
+			on, ok := options[g.Option].(bool)
 			if !ok {
 				return nil, fmt.Errorf("a gate hangs on %q, which is no option that is true or false", g.Option)
 			}

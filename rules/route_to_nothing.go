@@ -142,15 +142,6 @@ func others(rest []mesh.DeadEnd, same func(mesh.DeadEnd) bool) string {
 	return fmt.Sprintf("; %d more routes lead there", n)
 }
 
-// someOf names a few of a list.
-func someOf(names []string) string {
-	const some = 5
-	if len(names) > some {
-		return strings.Join(names[:some], ", ") + andMore(len(names)-some)
-	}
-	return lint.Enumerate(names)
-}
-
 // portsThere says which ports a host has.
 func portsThere(ix *mesh.Index, h mesh.Host) string {
 	var ports []uint32

@@ -188,7 +188,7 @@ func (x *Index) hasSubset(e *DeadEnd, sidecars bool) bool {
 			if i > 0 && (client == clients[i-1] || client == from) || sidecars && !x.SeesVirtualService(e.VirtualService, client) {
 				continue
 			}
-			m, all := x.ruleFor(owner, e.Host, client, nil)
+			m, all := x.ruleFor(owner, e.Host, client, nil, nil)
 			if slices.ContainsFunc(all, func(m *Merged) bool { _, has := m.Subset(e.Subset); return has }) {
 				return true
 			}

@@ -2,108 +2,121 @@ package mesh
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// Server is a server of a Gateway.
-type Server struct {
-	Gateway *object.Object
-	Path    object.Path
-	// Names are the names of hosts, without the namespaces that they may be limited to.
-	Names    []Host
-	Protocol string // upper case
-	Mode     string // of tls; "" if there is none
-	// Sure says that the pods of the Service have the Gateway for certain, and not perhaps.
-	Sure bool
-}
-
-// IsTLS says whether clients of the server start TLS, whether the gateway ends it or not.
-func (s Server) IsTLS() bool { return s.Protocol == "HTTPS" || s.Protocol == "TLS" }
-
-// ReadsPlainHTTP says whether the gateway expects requests without TLS.
-func (s Server) ReadsPlainHTTP() bool { return familyOf(s.Protocol) == L7 }
-
-// maxServers is how many servers of one port are looked at. If there are more nothing is said of any.
-const maxServers = 1000
-
-// ServersFor returns the servers that the pods of a Service have, or may have, on one of its ports; none if there may be very many. Of
-// a Service that is not in view the labels of the pods are those that Istio's chart gives a gateway of its name.
-func (x *Index) ServersFor(service Host, port uint32) []Server {
-	type key struct {
-		host Host
-		port uint32
-	}
-	k := key{service, port}
-	if have, ok := x.servers.Load(k); ok {
-		list, _ := have.([]Server)
-		return list
-	}
-	list := x.serversFor(service, port)
-	x.servers.Store(k, list)
-	return list
-}
-
-func (x *Index) serversFor(service Host, port uint32) []Server {
-	name, _, _ := strings.Cut(string(service), ".")
-	labels := map[string]string{"app": name, "istio": strings.TrimPrefix(name, "istio-")}
-	numbers := []uint32{port}
-	for _, t := range x.Targets(service) {
-		if !t.IsService() {
-			return nil
+// GatewayNamespaces are the namespaces where gateway proxies run, in order: those of the settings, else the root namespace and those
+// of the gateways in view. The pods of a Gateway are where a Service chooses them by its labels; without such a Service they are taken
+// to be in its own namespace.
+func (x *Index) GatewayNamespaces() []string {
+	x.gatewayOnce.Do(func() {
+		if given := x.settings.GatewayNamespaces; len(given) > 0 {
+			x.gatewaySpaces = sorted(given)
+			return
 		}
-		labels = map[string]string{}
-		for k, v := range t.Object.Spec().Get("selector").Fields() {
-			labels[k] = v.Text()
+		type label struct{ key, value string }
+		services := map[label][]*object.Object{}
+		for s := range x.All(object.Service) {
+			for k, v := range s.Spec().Get("selector").Fields() {
+				l := label{k, v.Text()}
+				services[l] = append(services[l], s)
+			}
 		}
-		if p, has := t.Port(port); has && p.TargetPort != 0 && p.TargetPort != port {
-			numbers = append(numbers, p.TargetPort) // a server may name what the pod listens on
-		}
-	}
-	x.gatewaysOnce.Do(x.readGateways)
-	var out []Server
-	for _, n := range numbers {
-		all := x.gateways[n]
-		if len(all) > maxServers {
-			return nil
-		}
-		for _, s := range all {
-			selector := s.Gateway.Spec().Get("selector")
-			sure, may := selector.Len() > 0, true
+		// choosing lists the Services that choose pods with a label of a Gateway's selector: with the one that the fewest have.
+		choosing := func(selector object.Value) []*object.Object {
+			var out []*object.Object
+			first := true
 			for k, v := range selector.Fields() {
-				have, has := labels[k]
-				sure = sure && has && have == v.Text()
-				may = may && (!has || have == v.Text())
+				if list := services[label{k, v.Text()}]; first || len(list) < len(out) {
+					out, first = list, false
+				}
 			}
-			if may {
-				s.Sure = sure
-				out = append(out, s)
+			return out
+		}
+		out := []string{x.settings.RootNamespace}
+		for gw := range x.All(object.Gateway) {
+			selector, found := gw.Spec().Get("selector"), false
+			for _, s := range choosing(selector) {
+				if hasAllOf(s.Spec().Get("selector"), selector) {
+					out = append(out, NamespaceOf(s))
+					found = true
+				}
+			}
+			if !found {
+				out = append(out, NamespaceOf(gw))
 			}
 		}
-	}
-	return out
+		x.gatewaySpaces = sorted(out)
+	})
+	return x.gatewaySpaces
 }
 
-// readGateways sorts the servers of all Gateways by port.
-func (x *Index) readGateways() {
-	x.gateways = map[uint32][]Server{}
-	for gw := range x.All(object.Gateway) {
-		for i, v := range gw.Spec().Get("servers").Items() {
-			s := Server{
-				Gateway: gw, Path: object.Path{"spec", "servers", i},
-				Protocol: strings.ToUpper(v.At("port", "protocol").Str()), Mode: v.At("tls", "mode").Str(),
-			}
-			if s.Mode == "" && v.Get("tls").Set() {
-				s.Mode = "PASSTHROUGH" // the first of the modes
-			}
-			for _, h := range sorted(v.Get("hosts").Strings()) {
-				s.Names = append(s.Names, Host(h[strings.LastIndexByte(h, '/')+1:]))
-			}
-			slices.Sort(s.Names)
-			s.Names = slices.Compact(s.Names)
-			n := uint32(v.At("port", "number").Int())
-			x.gateways[n] = append(x.gateways[n], s)
+// hasAllOf says whether a set of labels holds all of another.
+func hasAllOf(set, labels object.Value) bool {
+	for k, v := range labels.Fields() {
+		if have := set.Get(k); !have.Exists() || have.Text() != v.Text() {
+			return false
 		}
 	}
+	return true
+}
+
+// HasGatewayRoute says whether a gateway has a route to a host: one of a VirtualService that is bound to a Gateway, or of an HTTPRoute
+// whose parent is one. A wildcard host has one if any of its hosts does.
+func (x *Index) HasGatewayRoute(h Host) bool {
+	x.beyondOnce.Do(func() {
+		x.beyond = map[Host]bool{}
+		for vs := range x.All(object.VirtualService) {
+			bound := vs.Spec().Get("gateways").Strings()
+			for _, kind := range [...]string{"http", "tls", "tcp"} {
+				for _, rule := range vs.Spec().Get(kind).Items() {
+					if !heldByGateway(rule, bound) {
+						continue
+					}
+					for _, r := range rule.Get("route").Items() {
+						x.beyond[QualifyHost(r.At("destination", "host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)] = true
+					}
+				}
+			}
+		}
+		for route := range x.All(object.HTTPRoute) {
+			parents := route.Spec().Get("parentRefs").Items()
+			for _, parent := range parents {
+				if kind := parent.Get("kind").Str(); kind == "" || kind == string(object.Gateway) {
+					for _, r := range x.routesOf(route) {
+						x.beyond[r.Host] = true
+					}
+					break
+				}
+			}
+		}
+	})
+	if !h.IsWildcard() {
+		return x.beyond[h]
+	}
+	for to := range x.beyond {
+		if h.Covers(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldByGateway says whether a rule of a VirtualService that is bound to some gateways holds at one that is no sidecar.
+func heldByGateway(rule object.Value, bound []string) bool {
+	gateway := func(names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return name != "mesh" })
+	}
+	match := rule.Get("match")
+	if match.Len() == 0 {
+		return gateway(bound)
+	}
+	for _, m := range match.Items() {
+		own := m.Get("gateways").Strings()
+		if gateway(own) || len(own) == 0 && gateway(bound) {
+			return true
+		}
+	}
+	return false
 }

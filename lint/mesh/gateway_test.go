@@ -1,72 +1,74 @@
 package mesh
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func gatewayOf(ns, name, selector, servers string) string {
-	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {selector: {" + selector + "}, servers: [" + servers + "]}\n---\n"
+func gateway(ns, name, selector string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {selector: {" + selector + "}}\n---\n"
 }
 
-func TestServersFor(t *testing.T) {
-	const (
-		host = "istio-egressgateway.edge.svc.cluster.local"
-		tls  = "{port: {number: 443, protocol: https}, hosts: [shop/b.example.com, a.example.com, '*/b.example.com'], tls: {mode: ISTIO_MUTUAL}}"
-		bare = "{port: {number: 80, protocol: HTTP}, hosts: ['*']}"
-	)
-	service := "apiVersion: v1\nkind: Service\nmetadata: {namespace: edge, name: istio-egressgateway}\nspec: {selector: {istio: out, tier: 1}, ports: [{port: 443, targetPort: 8443}, {port: 80, targetPort: 80}]}\n---\n"
-	tell := func(s Server) string {
-		return fmt.Sprintf("%s %v %s %s %v", s.Gateway.Name, s.Names, s.Protocol, s.Mode, s.Sure)
+func TestGatewayNamespaces(t *testing.T) {
+	service := func(ns, selector string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {namespace: " + ns + ", name: gw}\nspec: {selector: {" + selector + "}}\n---\n"
 	}
 	for _, c := range []struct {
-		name, objects string
-		port          uint32
-		want          []string
+		name     string
+		settings Settings
+		objects  string
+		want     []string
 	}{
-		{"by the names of Istio's chart", gatewayOf("a", "g", "istio: egressgateway", tls), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
-		{"both of them", gatewayOf("a", "g", "istio: egressgateway, app: istio-egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
-		{"one that says otherwise", gatewayOf("a", "g", "istio: ingressgateway", bare), 80, nil},
-		{"by more than is known", gatewayOf("a", "g", "istio: egressgateway, tier: 1", bare), 80, []string{"g [*] HTTP  false"}},
-		{"for all pods", gatewayOf("a", "g", "", bare), 80, []string{"g [*] HTTP  false"}},
-		{"another port", gatewayOf("a", "g", "istio: egressgateway", bare), 443, nil},
-		{"a Service in view", service + gatewayOf("a", "g", "istio: out", bare) + gatewayOf("a", "h", "istio: egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
-		{"what the pod listens on", service + gatewayOf("a", "g", "tier: '1'", strings.Replace(tls, "443", "8443", 1)), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
-		{"a port twice", service + gatewayOf("a", "g", "istio: out", bare), 80, []string{"g [*] HTTP  true"}},
-		{"no mode", gatewayOf("a", "g", "istio: egressgateway", "{port: {number: 443, protocol: TLS}, hosts: ['*'], tls: {credentialName: c}}"), 443, []string{"g [*] TLS PASSTHROUGH true"}},
-		{"no Service", entry("edge", "e", host, "", "") + gatewayOf("a", "g", "istio: egressgateway", bare), 80, nil},
-		{"very many", gatewayOf("a", "g", "istio: egressgateway", strings.Repeat(bare+", ", maxServers+1)), 80, nil},
+		{"the root namespace", Settings{}, "", []string{"istio-system"}},
+		{"whatever its name", Settings{RootNamespace: "control"}, "", []string{"control"}},
+		{"a Gateway's own without a Service", Settings{}, gateway("edge", "a", "istio: out"), []string{"edge", "istio-system"}},
+		{"that of its Service", Settings{}, gateway("shop", "a", "istio: out") + service("edge", "istio: out, app: gw"), []string{"edge", "istio-system"}},
+		{"of each of its Services", Settings{}, gateway("shop", "a", "istio: out") + service("edge", "istio: out") + service("border", "istio: out"), []string{"border", "edge", "istio-system"}},
+		{"not of one with some of the labels", Settings{}, gateway("edge", "a", "istio: out, app: gw") + service("shop", "istio: out") + service("pay", "app: gw"), []string{"edge", "istio-system"}},
+		{"not of one with another value", Settings{}, gateway("edge", "a", "istio: out, app: gw") + service("shop", "istio: out, app: web"), []string{"edge", "istio-system"}},
+		{"a Gateway for all gateways", Settings{}, gateway("edge", "a", "") + service("shop", "app: web"), []string{"edge", "istio-system"}},
+		{"what the settings say instead", Settings{GatewayNamespaces: []string{"out", "in"}}, gateway("edge", "a", "istio: out"), []string{"in", "out"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ix := world(t, Settings{}, c.objects)
-			for range 2 { // the second answer is a remembered one
-				var got []string
-				for _, s := range ix.ServersFor(host, c.port) {
-					got = append(got, tell(s))
-				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+			if diff := cmp.Diff(c.want, world(t, c.settings, c.objects).GatewayNamespaces()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestRoutedPorts(t *testing.T) {
-	const host = "gw.edge.svc.cluster.local"
-	to := func(rest string) string { return "{route: [{destination: {host: " + rest + "}}]}" }
-	ix := world(t, Settings{}, virtual("edge", "vs", "hosts: [a.example.com], http: ["+to("gw, subset: a, port: {number: 443}")+", "+to("gw, port: {number: 80}")+", "+to("gw, subset: a, port: {number: 443}")+"], tls: ["+
-		to(host+", subset: a, port: {number: 81}")+", "+to("gw, subset: a")+", "+to("x, subset: a, port: {number: 82}")+"]"))
-	for subset, want := range map[string][]uint32{"": {80, 81, 443}, "a": {81, 443}, "b": nil} {
-		if diff := cmp.Diff(want, ix.RoutedPorts(host, subset)); diff != "" {
-			t.Errorf("subset %q (-want +got):\n%s", subset, diff)
-		}
+func TestHasGatewayRoute(t *testing.T) {
+	const to = "route: [{destination: {host: api.example.com}}]"
+	httpRoute := func(parent string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {namespace: edge, name: a}\nspec:\n  parentRefs: [" + parent + "]\n  rules: [{backendRefs: [{kind: Hostname, group: networking.istio.io, name: api.example.com, port: 443}]}]\n"
 	}
-	many := world(t, Settings{}, virtual("edge", "vs", "hosts: [a.example.com], http: ["+strings.Repeat(to("gw, port: {number: 80}")+", ", 1000)+to("gw, port: {number: 81}")+"]"))
-	if diff := cmp.Diff([]uint32{80}, many.RoutedPorts(host, "")); diff != "" {
-		t.Errorf("of very many (-want +got):\n%s", diff)
+	for _, c := range []struct {
+		name, objects string
+		host          Host
+		want          bool
+	}{
+		{"none", virtual("edge", "a", "hosts: [api.example.com], gateways: [out], http: [{route: [{destination: {host: x.example.com}}]}]"), "api.example.com", false},
+		{"http", virtual("edge", "a", "hosts: [x.example.com], gateways: [out], http: [{"+to+"}]"), "api.example.com", true},
+		{"tls", virtual("edge", "a", "hosts: [x.example.com], gateways: [out], tls: [{"+to+"}]"), "api.example.com", true},
+		{"tcp", virtual("edge", "a", "hosts: [x.example.com], gateways: [out], tcp: [{"+to+"}]"), "api.example.com", true},
+		{"of sidecars", virtual("edge", "a", "hosts: [api.example.com], gateways: [mesh], http: [{"+to+"}]"), "api.example.com", false},
+		{"of sidecars by default", virtual("edge", "a", "hosts: [api.example.com], http: [{"+to+"}]"), "api.example.com", false},
+		{"of both", virtual("edge", "a", "hosts: [api.example.com], gateways: [mesh, out], http: [{"+to+"}]"), "api.example.com", true},
+		{"by its match", virtual("edge", "a", "hosts: [api.example.com], gateways: [mesh, out], http: [{match: [{gateways: [mesh]}, {gateways: [out]}], "+to+"}]"), "api.example.com", true},
+		{"of sidecars by its match", virtual("edge", "a", "hosts: [api.example.com], gateways: [mesh, out], http: [{match: [{gateways: [mesh]}], "+to+"}]"), "api.example.com", false},
+		{"a match of all", virtual("edge", "a", "hosts: [api.example.com], gateways: [out], http: [{match: [{port: 80}], "+to+"}]"), "api.example.com", true},
+		{"a match of sidecars", virtual("edge", "a", "hosts: [api.example.com], http: [{match: [{port: 80}], "+to+"}]"), "api.example.com", false},
+		{"a host of a wildcard", virtual("edge", "a", "hosts: [api.example.com], gateways: [out], http: [{"+to+"}]"), "*.example.com", true},
+		{"no host of a wildcard", virtual("edge", "a", "hosts: [api.example.com], gateways: [out], http: [{"+to+"}]"), "*.example.org", false},
+		{"HTTPRoute", httpRoute("{name: out}"), "api.example.com", true},
+		{"HTTPRoute by kind", httpRoute("{name: api, kind: Service, group: ''}, {name: out, kind: Gateway}"), "api.example.com", true},
+		{"HTTPRoute of sidecars", httpRoute("{name: api, kind: Service, group: ''}"), "api.example.com", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := world(t, Settings{}, c.objects).HasGatewayRoute(c.host); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }

@@ -37,18 +37,36 @@ type Index struct {
 	http80Once sync.Once
 	http80     bool
 
-	gatewaysOnce sync.Once
-	gateways     map[uint32][]Server // by port
+	destinationsOnce sync.Once
+	destinations     map[Host]bool // hosts that routes lead to from somewhere else
 
-	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
-	entrances  sync.Map // of entrance, by VirtualService, likewise
-	idle       sync.Map // of IdleRoutes, likewise
-	sidecars   sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
-	deadEnds   sync.Map // of []DeadEnd, likewise
-	servers    sync.Map // of []Server, by host and port of a Service, likewise
-	clients    sync.Map // of []string, the client namespaces of a target, likewise
-	gathered   sync.Mutex
-	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
+	subsetsOnce   sync.Once
+	subsets       map[Host][]SubsetRoute // destinations that name a subset
+	gatewayOnce   sync.Once
+	gatewaySpaces []string
+
+	beyondOnce sync.Once
+	beyond     map[Host]bool // to which a gateway has a route
+
+	leadingOnce sync.Once
+	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+
+	sidecarOnce   sync.Once
+	sidecars      map[string]*sidecars // by namespace
+	sidecarSpaces []string
+
+	portsOnce sync.Once
+	atPort    map[uint32][]Server // servers of Gateways by port
+
+	pools         sync.Map // of []pools, by the host string of rules, each made when it is first asked for
+	entrances     sync.Map // of entrance, by VirtualService, likewise
+	idle          sync.Map // of IdleRoutes, likewise
+	sidecarRoutes sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
+	deadEnds      sync.Map // of []DeadEnd, likewise
+	servers       sync.Map // of []Server, by host and port of a Service, likewise
+	clients       sync.Map // of []string, the client namespaces of a target, likewise
+	gathered      sync.Mutex
+	gatherings    map[any]*gathering // by Host or listener, each made when it is first asked for
 }
 
 // New returns an empty index.
@@ -345,6 +363,18 @@ func (x *Index) Count(kind object.Kind) int {
 		return s.n
 	}
 	return 0
+}
+
+// AnyIn says whether a namespace holds an object of a kind.
+func (x *Index) AnyIn(kind object.Kind, ns string) bool {
+	if s := x.byKind[kind]; s != nil {
+		for _, o := range s.all() {
+			if NamespaceOf(o) == ns {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.

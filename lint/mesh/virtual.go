@@ -115,7 +115,7 @@ func (x *Index) mayMeet(a, b *object.Object) bool {
 
 // forSidecars says whether a VirtualService has routes for sidecars.
 func (x *Index) forSidecars(vs *object.Object) bool {
-	if have, ok := x.sidecars.Load(vs); ok {
+	if have, ok := x.sidecarRoutes.Load(vs); ok {
 		return have == true
 	}
 	bound := vs.Spec().Get("gateways").Strings()
@@ -129,6 +129,68 @@ func (x *Index) forSidecars(vs *object.Object) bool {
 		}
 	}
 	is := len(bound) == 0 || slices.Contains(bound, "mesh")
-	x.sidecars.Store(vs, is)
+	x.sidecarRoutes.Store(vs, is)
 	return is
+}
+
+// VirtualServicesTo returns the VirtualServices with a route of any protocol to a host, ordered by key. Which proxies get them is not
+// looked at.
+func (x *Index) VirtualServicesTo(h Host) []*object.Object {
+	x.leadingOnce.Do(func() {
+		x.leading = map[Host][]*object.Object{}
+		for vs := range x.All(object.VirtualService) {
+			for d := range destinationsOf(vs, "http", "tls", "tcp") {
+				to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
+				if list := x.leading[to]; len(list) == 0 || list[len(list)-1] != vs {
+					x.leading[to] = append(list, vs)
+				}
+			}
+		}
+	})
+	return x.leading[h]
+}
+
+// LeadsByTLS says whether a tls route of a VirtualService leads to a host.
+func (x *Index) LeadsByTLS(vs *object.Object, h Host) bool {
+	for d := range destinationsOf(vs, "tls") {
+		if QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain) == h {
+			return true
+		}
+	}
+	return false
+}
+
+// destinationsOf yields the destinations of a VirtualService's routes of some protocols, mirrors included.
+func destinationsOf(vs *object.Object, protocols ...string) iter.Seq[object.Value] {
+	return func(yield func(object.Value) bool) {
+		for _, protocol := range protocols {
+			for _, rule := range vs.Spec().Get(protocol).Items() {
+				for _, route := range rule.Get("route").Items() {
+					if !yield(route.Get("destination")) {
+						return
+					}
+				}
+				if mirror := rule.Get("mirror"); mirror.Set() && !yield(mirror) {
+					return
+				}
+				for _, mirror := range rule.Get("mirrors").Items() {
+					if !yield(mirror.Get("destination")) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// LeadElsewhere says whether a VirtualService for a host has a route to another one, such as an egress gateway.
+func (x *Index) LeadElsewhere(h Host) bool {
+	return slices.ContainsFunc(x.VirtualServicesFor(h), func(vs *object.Object) bool {
+		for d := range destinationsOf(vs, "http", "tls", "tcp") {
+			if QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain) != h {
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -86,6 +86,49 @@ func TestSeesVirtualService(t *testing.T) {
 	}
 }
 
+func TestVirtualServicesTo(t *testing.T) {
+	to := func(name, kind, destination string) string {
+		return virtual("egress", name, kind+": [{route: [{destination: {host: "+destination+"}}]}]")
+	}
+	ix := world(t, Settings{}, to("a", "tls", "api.example.com")+to("b", "http", "api")+to("c", "tcp", "api.example.com")+to("d", "http", "x.example.com")+
+		virtual("egress", "e", "http: [{mirror: {host: api.example.com}}, {mirrors: [{destination: {host: m.example.com}}, {destination: {host: m.example.com}}]}]"))
+	for host, want := range map[Host][]string{
+		"api.example.com": {"a", "c", "e"}, "api.egress.svc.cluster.local": {"b"}, "m.example.com": {"e"}, "api.shop.svc.cluster.local": nil,
+	} {
+		var got []string
+		for _, vs := range ix.VirtualServicesTo(host) {
+			got = append(got, vs.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("to %s (-want +got):\n%s", host, diff)
+		}
+	}
+}
+
+func TestLeadsByTLS(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "http: [{route: [{destination: {host: a.example.com}}]}], tls: [{route: [{destination: {host: b}}]}]"))
+	vs := named(t, ix, object.VirtualService, "egress", "a")
+	if ix.LeadsByTLS(vs, "a.example.com") || !ix.LeadsByTLS(vs, "b.egress.svc.cluster.local") {
+		t.Error("tls routes count, and http routes do not")
+	}
+}
+
+func TestLeadElsewhere(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com], tls: [{route: [{destination: {host: a.example.com}}, {destination: {host: gw.example.com}}]}]")+
+		virtual("egress", "b", "hosts: [b], http: [{route: [{destination: {host: b}}]}]")+virtual("egress", "c", "hosts: [c.example.com], http: [{redirect: {uri: /}}]"))
+	for host, want := range map[Host]bool{"a.example.com": true, "b.egress.svc.cluster.local": false, "c.example.com": false, "d.example.com": false} {
+		if got := ix.LeadElsewhere(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
+
+func TestAnyIn(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com]"))
+	if !ix.AnyIn(object.VirtualService, "egress") || ix.AnyIn(object.VirtualService, "shop") || ix.AnyIn(object.Gateway, "egress") {
+		t.Error("objects are sought by kind and namespace")
+	}
+}
 func TestVirtualServicesChange(t *testing.T) {
 	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [api.example.com, '*.example.com']"))
 	without := ix.Without(object.Key{Kind: object.VirtualService, Namespace: "egress", Name: "a"})

@@ -33,10 +33,11 @@ func suggestAll(fixes []lint.Fix) lint.Extra {
 	return func(f *lint.Finding) { f.Fixes = append(f.Fixes, fixes...) }
 }
 
-// someOf lists up to three names, or two and the number of the others.
+// someOf names a few of a list, and says how many others there are.
 func someOf(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
+	const some = 5
+	if len(names) > some {
+		return strings.Join(names[:some], ", ") + andMore(len(names)-some)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+	return lint.Enumerate(names)
 }

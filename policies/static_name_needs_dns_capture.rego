@@ -103,6 +103,6 @@ findings contains result.with_more(
 	},
 ) if {
 	input.object.spec.resolution == "STATIC"
-	count(object.get(input.object.spec, "addresses", [])) == 0
+	count([a | some a in input.object.spec.addresses]) == 0
 	count(carried) > 0
 }

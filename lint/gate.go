@@ -16,6 +16,8 @@ import (
 type Gate struct {
 	Kind object.Kind // "" = every kind of the rule
 	All  []Condition
+	// Option names an option of the rule, true or false, without which the gate lets nothing through. "" = none.
+	Option string
 }
 
 // Condition holds if the field at Path is written with one of Values, or with a number below Below (with any value if neither is
@@ -72,8 +74,18 @@ const (
 	UnwatchedHost Fact = "unwatched-host"
 	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
 	WildcardHost Fact = "wildcard-host"
+	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
+	OddHost Fact = "odd-host"
+	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
+	RepeatedAddress Fact = "repeated-address"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
+	// ClusterHost: one of the hosts of a ServiceEntry is a name of the cluster's own.
+	ClusterHost Fact = "cluster-host"
+	// MisfitPort: a port of a ServiceEntry is of UDP, carries requests on 443, or has a name that stands for another protocol.
+	MisfitPort Fact = "misfit-port"
+	// OriginatedPort: a DestinationRule has Envoy start TLS, or means to, towards a port of a ServiceEntry.
+	OriginatedPort Fact = "originated-port"
 )
 
 // holds works a fact out.
@@ -98,11 +110,36 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case WildcardHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case OddHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
+	case RepeatedAddress:
+		return repeatsAddress(p.Object), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
+	case ClusterHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, p.Mesh.Settings().InCluster), nil
+	case MisfitPort:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsMisfit), nil
+	case OriginatedPort:
+		return len(p.Originated()) > 0, nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
+}
+
+func repeatsAddress(o *object.Object) bool {
+	seen := map[string]bool{}
+	for _, e := range o.Spec().Get("endpoints").Items() {
+		address := e.Get("address").Str()
+		if address != "" && seen[address] {
+			return true
+		}
+		seen[address] = true
+	}
+	return false
 }
 
 type compiledLevelGate struct {
@@ -140,6 +177,7 @@ func passesLevels(gates []compiledLevelGate, p *Pass) bool {
 type compiledGate struct {
 	kind       object.Kind
 	conditions []compiledCondition
+	shut       bool // by its option
 }
 
 type compiledCondition struct {
@@ -149,14 +187,27 @@ type compiledCondition struct {
 	absent bool
 }
 
-func compileGates(gates []Gate) ([]compiledGate, error) {
+// compileGates makes the gates of a rule, under the options that the configuration sets.
+func compileGates(r *Meta, set map[string]any) ([]compiledGate, error) {
 	var out []compiledGate
-	for _, g := range gates {
+	for _, g := range r.When {
 		conditions, err := compileConditions(g.All)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiledGate{g.Kind, conditions})
+		shut := false
+		if g.Option != "" {
+			value, given := set[g.Option]
+			if i := slices.IndexFunc(r.Options, func(o Option) bool { return o.Name == g.Option }); !given && i >= 0 {
+				value = r.Options[i].Default
+			}
+			on, ok := value.(bool)
+			if !ok {
+				return nil, fmt.Errorf("a gate hangs on %q, which is no option that is true or false", g.Option)
+			}
+			shut = !on
+		}
+		out = append(out, compiledGate{g.Kind, conditions, shut})
 	}
 	return out, nil
 }
@@ -185,7 +236,7 @@ func passes(gates []compiledGate, o *object.Object) bool {
 			continue
 		}
 		gated = true
-		if !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
+		if !g.shut && !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
 			return true
 		}
 	}

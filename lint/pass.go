@@ -120,11 +120,13 @@ type (
 	reachMemo     struct{}
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
+	usesMemo      struct{}
 	lossesMemo    struct{}
 	subsetsMemo   struct{}
 	timeoutsMemo  struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
+	originMemo    struct{}
 	schemaMemo    struct{}
 )
 
@@ -155,6 +157,17 @@ func (p *Pass) Levels() []effective.Level {
 			return nil
 		}
 		return effective.LevelsIn(p.Object, p.Reach())
+	})
+}
+
+// Uses are the fields that the DestinationRule being judged writes, with the ports on which they have an effect and those on which
+// they have none.
+func (p *Pass) Uses() []effective.Use {
+	return Memo(p, usesMemo{}, func() []effective.Use {
+		if p.Object.Kind != object.DestinationRule {
+			return nil
+		}
+		return effective.UsesIn(p.Mesh, p.Object, p.Levels())
 	})
 }
 
@@ -196,6 +209,16 @@ func (p *Pass) Unwatched() []effective.Unwatched {
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
 		return nil
+	})
+}
+
+// Originated are the tls blocks of DestinationRules that are in effect on ports of the ServiceEntry being judged.
+func (p *Pass) Originated() []effective.Originated {
+	return Memo(p, originMemo{}, func() []effective.Originated {
+		if p.Object.Kind != object.ServiceEntry {
+			return nil
+		}
+		return effective.OriginatedOf(p.Mesh, p.Mesh.Target(p.Object))
 	})
 }
 

@@ -101,10 +101,32 @@ func (l Levels) LostAtSubsetPort(ports []Port) []Loss {
 	return compare(l.For(n, Without{SubsetEntry: true}), l.For(n, Without{}), ports)
 }
 
+// LostBetween lists what clients lose on a host's ports when they get one rule instead of another. Either may be nil: no rule at all.
+func LostBetween(ix *mesh.Index, instead, rule *mesh.Merged, ports []Port) []Loss {
+	outer, inner := LevelsOfMerged(ix, instead, ""), LevelsOfMerged(ix, rule, "")
+	var out []Loss
+	at := map[*Field]int{}
+	for _, port := range ports {
+		if port.Family == mesh.NoProxy {
+			continue
+		}
+		for _, l := range lost(outer.For(port.Number, Without{}), inner.For(port.Number, Without{}), []Port{port}, false) {
+			i, told := at[l.Field]
+			if !told {
+				at[l.Field] = len(out)
+				out = append(out, l)
+				continue
+			}
+			out[i].Ports = append(out[i].Ports, port)
+		}
+	}
+	return out
+}
+
 // compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
 	out := lost(outer, inner, ports, false)
-	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt}
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt, version: inner.version}
 	for i := range out {
 		if b := out[i].Field.Block(); inner.FromMesh(b) {
 			out[i].OverMesh = true
@@ -134,7 +156,7 @@ func lost(outer, inner *Policy, ports []Port, ofMesh bool) []Loss {
 	for _, f := range fields {
 		from := outer.Blocks[f.Block()]
 		raw := f.Raw(outer)
-		if whole[f.Block()] || !raw.Set() || (from.Object == nil) != ofMesh || from.Path.Equal(inner.Blocks[f.Block()].Path) {
+		if whole[f.Block()] || !raw.Set() || (from.Object == nil) != ofMesh || from.isAt(inner.Blocks[f.Block()]) {
 			continue
 		}
 		if choosesIn(f, inner) || f.Block() == "tls" && len(f.Path()) > 1 && !sameMode(outer, inner) {

@@ -24,6 +24,9 @@ type Source struct {
 // Set says whether the block is written.
 func (s Source) Set() bool { return s.Value.Set() }
 
+// isAt says whether two blocks are one and the same.
+func (s Source) isAt(other Source) bool { return s.Object == other.Object && s.Path.Equal(other.Path) }
+
 // Policy is the traffic policy that reaches the cluster of one port, block by block.
 type Policy struct {
 	Blocks map[string]Source
@@ -33,8 +36,9 @@ type Policy struct {
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
-	mesh   object.Value // meshConfig
-	meshAt string       // where it stands
+	mesh    object.Value // meshConfig
+	meshAt  string       // where it stands
+	version istio.Release
 }
 
 // FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
@@ -105,7 +109,7 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 
 // For merges the levels for the cluster of one port.
 func (l Levels) For(port uint32, without Without) *Policy {
-	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt}
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt, version: l.version}
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {

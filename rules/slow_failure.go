@@ -239,7 +239,9 @@ func (all *slowConnects) cut(path object.Path, c *effective.Cluster, connect tim
 		if r.Route == nil || r.Attempts <= 0 || !r.Reconnects {
 			continue
 		}
-		at, name, over := r.Route.Path[:3], "", time.Duration(0)
+		at := r.Route.Path[:3]
+		var name string
+		var over time.Duration
 		switch {
 		case r.Timeout > 0 && r.Timeout <= connect:
 			name, over = "timeout", r.Timeout

@@ -120,9 +120,12 @@ type (
 	reachMemo     struct{}
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
+	usesMemo      struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
+	originMemo    struct{}
 	schemaMemo    struct{}
 )
 
@@ -156,10 +159,28 @@ func (p *Pass) Levels() []effective.Level {
 	})
 }
 
+// Uses are the fields that the DestinationRule being judged writes, with the ports on which they have an effect and those on which
+// they have none.
+func (p *Pass) Uses() []effective.Use {
+	return Memo(p, usesMemo{}, func() []effective.Use {
+		if p.Object.Kind != object.DestinationRule {
+			return nil
+		}
+		return effective.UsesIn(p.Mesh, p.Object, p.Levels())
+	})
+}
+
 // EntryLosses are the portLevelSettings entries through which the DestinationRule being judged loses a value.
 func (p *Pass) EntryLosses() []effective.EntryLosses {
 	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
 		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
 	})
 }
 
@@ -180,6 +201,16 @@ func (p *Pass) Unwatched() []effective.Unwatched {
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
 		return nil
+	})
+}
+
+// Originated are the tls blocks of DestinationRules that are in effect on ports of the ServiceEntry being judged.
+func (p *Pass) Originated() []effective.Originated {
+	return Memo(p, originMemo{}, func() []effective.Originated {
+		if p.Object.Kind != object.ServiceEntry {
+			return nil
+		}
+		return effective.OriginatedOf(p.Mesh, p.Mesh.Target(p.Object))
 	})
 }
 

@@ -27,26 +27,36 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, and for kinds of which some objects could not be read a file that may hold them",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, whether the mesh configuration is in view, and for kinds of which some objects could not be read a file that may hold them",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, the DestinationRules of all namespaces whose host it is, names without a dot written out, and the VirtualServices for it or for a wildcard that takes it in, with their sections (http, tls, tcp); a hundred at most of each",
+		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
+	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
+		function(types.A, types.NewArray(nil, types.S), types.NewArray(nil, types.S)), evalUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
 		function(types.A), evalPartialPools},
 	{"mesh.reach", "mesh.reach(): the host of the DestinationRule being judged, and whether anything that it takes in is known",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
+		function(types.A), evalEntries},
 	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
 		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
+	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
+		function(types.A), evalSubsetLosses},
 	{"mesh.direct_clients", "mesh.direct_clients(host, port): for the clients of which namespaces the DestinationRule being judged is in force on a port of a host to which their own proxies connect: no gateways, nor those whose routes lead elsewhere; none where a gateway has a route to the host",
 		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
+	{"mesh.originated", "mesh.originated(): the ports of the ServiceEntry being judged for which a DestinationRule has Envoy start TLS, or would if its tls named a mode, for some clients at least; each with the rule and the place of its tls, and whether anything is sent there",
+		function(types.A), evalOriginated},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
 }
@@ -97,7 +107,7 @@ func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}
 	return record{
 		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
-		"auto_mtls": !auto.Set() || auto.Bool(), "unread": unread,
+		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(), "unread": unread,
 	}, nil
 }
 
@@ -128,19 +138,71 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"service": serviceRecord(p.Mesh, h, t), "destination": p.Mesh.IsDestination(h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
 	for i, port := range t.Ports {
 		r := portRecord(p.Mesh, effective.Port{Port: port, Target: t, Cluster: effective.ClusterTypeOf(t)})
-		r["index"] = i
+		r["index"], r["named"], r["dials"] = i, port.Named(), nil
+		if dials, known := t.Dials(port); known {
+			r["dials"] = dials
+		}
 		ports = append(ports, r)
 	}
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
-		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
+		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t), "public": p.Mesh.Public(t),
+		"backend_tls": p.Mesh.BackendTLSPolicyFor(t) != nil,
 	}, nil
+}
+
+// serviceRecord is the Service that has a host as well and that some client gets in place of an entry, nil if there is none.
+func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
+	for _, client := range ix.ClientNamespaces(t) {
+		s := ix.Resolve(h, client)
+		if s == nil || !s.IsService() || !ix.Sees(s, client) || !ix.Sees(t, client) {
+			continue
+		}
+		ports := []any{}
+		for _, p := range s.Ports {
+			ports = append(ports, record{"number": p.Number, "name": p.Name})
+		}
+		return record{"target": record{"kind": string(s.Object.Kind), "namespace": s.Namespace(), "name": s.Object.Name}, "ports": ports}
+	}
+	return nil
+}
+
+// shownRules bounds the lists of DestinationRules and VirtualServices: more for one host are a mistake of whatever writes them.
+const shownRules = 100
+
+func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the host is no string")
+	}
+	rules := []any{}
+	for _, r := range p.Mesh.Rules(mesh.Host(name)) {
+		if len(rules) == shownRules {
+			break
+		}
+		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
+	}
+	services := []any{}
+	for _, vs := range p.Mesh.VirtualServicesFor(mesh.Host(name)) {
+		if len(services) == shownRules {
+			break
+		}
+		sections := []any{}
+		for _, section := range [...]string{"http", "tls", "tcp"} {
+			if vs.Spec().Get(section).Len() > 0 {
+				sections = append(sections, section)
+			}
+		}
+		services = append(services, record{"kind": string(vs.Kind), "namespace": vs.Namespace, "name": vs.Name, "sections": sections})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules, "virtual_services": services}, nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry
@@ -190,9 +252,14 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	numbers := []uint32{}
+	for _, port := range reach.Ports {
+		numbers = append(numbers, port.Number)
+	}
+	slices.Sort(numbers)
 	return record{
 		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
-		"known": reach.Known(),
+		"known": reach.Known(), "numbers": slices.Compact(numbers),
 	}, nil
 }
 

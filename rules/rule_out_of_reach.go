@@ -206,7 +206,7 @@ func reportHidden(p *lint.Pass, r *mesh.DestinationRule, hits []mesh.Reached) {
 		lint.Effect("Istio compiles their clusters without the rule: "+lostValues(first.losses)),
 		lint.Also(first.target.Object, object.Path{"spec", "exportTo"}, "whom the host is exported to"),
 		lint.About(lint.Subject{Hosts: []string{string(first.host)}}),
-		suggestAll(sameExport(r, first, hits)),
+		suggestAll(sameExport(first, hits)),
 	)
 }
 
@@ -280,7 +280,7 @@ func servesGateways(ix *mesh.Index, ns string) bool {
 }
 
 // sameExport proposes to export a rule for one host as its ServiceEntry is exported.
-func sameExport(r *mesh.DestinationRule, h *hiding, hits []mesh.Reached) []lint.Fix {
+func sameExport(h *hiding, hits []mesh.Reached) []lint.Fix {
 	if len(hits) != 1 {
 		return nil
 	}

@@ -145,7 +145,7 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 	out := mergedPorts(ix, host, t, proxy.Namespace)
 	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
 		out = slices.DeleteFunc(out, func(p Port) bool {
-			return !slices.ContainsFunc(ix.RoutesTo(host), func(r *mesh.Route) bool { return r.Port == 0 || r.Port == p.Number })
+			return !ix.LeadTo(host, p.Number)
 		})
 	}
 	return out

@@ -183,6 +183,23 @@ func destinationsOf(vs *object.Object, protocols ...string) iter.Seq[object.Valu
 	}
 }
 
+// LeadTo says whether a route of any protocol leads to a port of a host; port 0 stands for any, as in a route that names none.
+func (x *Index) LeadTo(h Host, port uint32) bool {
+	fits := func(named uint32) bool { return port == 0 || named == 0 || named == port }
+	if slices.ContainsFunc(x.RoutesTo(h), func(r *Route) bool { return fits(r.Port) }) {
+		return true
+	}
+	for _, vs := range x.VirtualServicesTo(h) {
+		for d := range destinationsOf(vs, "tls", "tcp") {
+			to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
+			if to == h && fits(uint32(d.At("port", "number").Int())) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // LeadElsewhere says whether a VirtualService for a host has a route to another one, such as an egress gateway.
 func (x *Index) LeadElsewhere(h Host) bool {
 	return slices.ContainsFunc(x.VirtualServicesFor(h), func(vs *object.Object) bool {

@@ -28,8 +28,9 @@ func deadEndsOf(t *testing.T, complete bool, manifests string) []string {
 	return out
 }
 
-func subsets(ns, name, host, names string) string {
-	return "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {host: '" + host + "', subsets: [" + names + "]}\n---\n"
+// subsets writes a DestinationRule for a gateway.
+func subsets(ns, names string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {namespace: " + ns + ", name: d}\nspec: {host: gw.edge.svc.cluster.local, subsets: [" + names + "]}\n---\n"
 }
 
 func TestDeadEnds(t *testing.T) {
@@ -49,9 +50,9 @@ func TestDeadEnds(t *testing.T) {
 		{"a Service", api + to("http", "host: "+gw), true, []string{`http[0] gw.edge.svc.cluster.local 0  lacks "host"`}},
 		{"a Service that may be out of view", api + to("http", "host: "+gw), false, nil},
 		{"a subset of that", api + to("http", "host: "+gw+", subset: a"), false, []string{`http[0] gw.edge.svc.cluster.local 0 a lacks "subset"`}},
-		{"a subset that a rule beside it lacks", api + to("http", "host: "+gw+", subset: a") + subsets("egress", "d", gw, "{name: b}"), false, []string{`http[0] gw.edge.svc.cluster.local 0 a lacks "subset" of DestinationRule egress/d`}},
-		{"one that a rule of its namespace has", api + to("http", "host: "+gw+", subset: a") + subsets("edge", "d", gw, "{name: a}"), false, nil},
-		{"one for clients elsewhere", api + to("http", "host: "+gw+", subset: a") + subsets("shop", "d", gw, "{name: a}"), false, nil},
+		{"a subset that a rule beside it lacks", api + to("http", "host: "+gw+", subset: a") + subsets("egress", "{name: b}"), false, []string{`http[0] gw.edge.svc.cluster.local 0 a lacks "subset" of DestinationRule egress/d`}},
+		{"one that a rule of its namespace has", api + to("http", "host: "+gw+", subset: a") + subsets("edge", "{name: a}"), false, nil},
+		{"one for clients elsewhere", api + to("http", "host: "+gw+", subset: a") + subsets("shop", "{name: a}"), false, nil},
 		{"a port", api + to("http", "host: api.example.com, port: {number: 8080}"), false, []string{`http[0] api.example.com 8080  lacks "port" of ServiceEntry egress/api`}},
 		{"no port", api + to("http", "host: api.example.com"), false, []string{`http[0] api.example.com 0  lacks ""`}},
 		{"the port of the connection or the only one", api + to("tls", "host: api.example.com"), false, nil},
@@ -94,7 +95,7 @@ func TestDeadEndsWithVeryManyClients(t *testing.T) {
 	for n, want := range map[int]int{10: 1, maxAsked + 1: 0} {
 		var rules strings.Builder
 		for i := range n {
-			rules.WriteString(subsets(fmt.Sprintf("n%d", i), "d", gw, "{name: b}"))
+			rules.WriteString(subsets(fmt.Sprintf("n%d", i), "{name: b}"))
 		}
 		for _, objects := range []string{vs + rules.String(), vs + service + rules.String()} {
 			if got := deadEndsOf(t, false, objects); len(got) != want {

@@ -12,11 +12,11 @@ type IdleRoutes map[string]map[uint32][]int
 
 // On returns the indexes of the routes of a kind that would hold for a port if it were of another protocol.
 func (r IdleRoutes) On(kind string, port uint32) []int {
-	any, own := r[kind][0], r[kind][port]
+	open, own := r[kind][0], r[kind][port]
 	if port == 0 || len(own) == 0 {
-		return any
+		return open
 	}
-	out := slices.Concat(any, own)
+	out := slices.Concat(open, own)
 	slices.Sort(out)
 	return out
 }

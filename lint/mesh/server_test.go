@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func gatewayOf(ns, name, selector, servers string) string {
-	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {selector: {" + selector + "}, servers: [" + servers + "]}\n---\n"
+func gatewayOf(name, selector, servers string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: a, name: " + name + "}\nspec: {selector: {" + selector + "}, servers: [" + servers + "]}\n---\n"
 }
 
 func TestServersFor(t *testing.T) {
@@ -27,18 +27,18 @@ func TestServersFor(t *testing.T) {
 		port          uint32
 		want          []string
 	}{
-		{"by the names of Istio's chart", gatewayOf("a", "g", "istio: egressgateway", tls), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
-		{"both of them", gatewayOf("a", "g", "istio: egressgateway, app: istio-egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
-		{"one that says otherwise", gatewayOf("a", "g", "istio: ingressgateway", bare), 80, nil},
-		{"by more than is known", gatewayOf("a", "g", "istio: egressgateway, tier: 1", bare), 80, []string{"g [*] HTTP  false"}},
-		{"for all pods", gatewayOf("a", "g", "", bare), 80, []string{"g [*] HTTP  false"}},
-		{"another port", gatewayOf("a", "g", "istio: egressgateway", bare), 443, nil},
-		{"a Service in view", service + gatewayOf("a", "g", "istio: out", bare) + gatewayOf("a", "h", "istio: egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
-		{"what the pod listens on", service + gatewayOf("a", "g", "tier: '1'", strings.Replace(tls, "443", "8443", 1)), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
-		{"a port twice", service + gatewayOf("a", "g", "istio: out", bare), 80, []string{"g [*] HTTP  true"}},
-		{"no mode", gatewayOf("a", "g", "istio: egressgateway", "{port: {number: 443, protocol: TLS}, hosts: ['*'], tls: {credentialName: c}}"), 443, []string{"g [*] TLS PASSTHROUGH true"}},
-		{"no Service", entry("edge", "e", host, "", "") + gatewayOf("a", "g", "istio: egressgateway", bare), 80, nil},
-		{"very many", gatewayOf("a", "g", "istio: egressgateway", strings.Repeat(bare+", ", maxServers+1)), 80, nil},
+		{"by the names of Istio's chart", gatewayOf("g", "istio: egressgateway", tls), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
+		{"both of them", gatewayOf("g", "istio: egressgateway, app: istio-egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
+		{"one that says otherwise", gatewayOf("g", "istio: ingressgateway", bare), 80, nil},
+		{"by more than is known", gatewayOf("g", "istio: egressgateway, tier: 1", bare), 80, []string{"g [*] HTTP  false"}},
+		{"for all pods", gatewayOf("g", "", bare), 80, []string{"g [*] HTTP  false"}},
+		{"another port", gatewayOf("g", "istio: egressgateway", bare), 443, nil},
+		{"a Service in view", service + gatewayOf("g", "istio: out", bare) + gatewayOf("h", "istio: egressgateway", bare), 80, []string{"g [*] HTTP  true"}},
+		{"what the pod listens on", service + gatewayOf("g", "tier: '1'", strings.Replace(tls, "443", "8443", 1)), 443, []string{"g [a.example.com b.example.com] HTTPS ISTIO_MUTUAL true"}},
+		{"a port twice", service + gatewayOf("g", "istio: out", bare), 80, []string{"g [*] HTTP  true"}},
+		{"no mode", gatewayOf("g", "istio: egressgateway", "{port: {number: 443, protocol: TLS}, hosts: ['*'], tls: {credentialName: c}}"), 443, []string{"g [*] TLS PASSTHROUGH true"}},
+		{"no Service", entry("edge", "e", host, "", "") + gatewayOf("g", "istio: egressgateway", bare), 80, nil},
+		{"very many", gatewayOf("g", "istio: egressgateway", strings.Repeat(bare+", ", maxServers+1)), 80, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix := world(t, Settings{}, c.objects)

@@ -94,7 +94,7 @@ func (l Levels) LostInSubset(ports []Port) []Loss {
 // compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
 	out := lost(outer, inner, ports)
-	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt}
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Hash: inner.Hash, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt}
 	for i := range out {
 		if b := out[i].Field.Block(); inner.FromMesh(b) {
 			out[i].OverMesh = true

@@ -39,6 +39,10 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.uses", "mesh.uses(block): the fields of a block that the levels of the DestinationRule being judged write, each with the ports on which it has an effect, in a subset that inherits it if nowhere else, and those on which it has none",
+		function(types.A, types.S), evalUses},
+	{"mesh.meets", "mesh.meets(path, block): whether the block at a path of the DestinationRule being judged is in effect together with another one anywhere, be it that of a subset that inherits the first or a default of the mesh's",
+		function(types.B, types.A, types.S), evalMeets},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
@@ -138,11 +142,11 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
 		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
-		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
+		"bytes": port.ForwardsBytes(), "list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}
-		r["path"] = pathRecord(port.Path)
+		r["path"], r["resolution"] = pathRecord(port.Path), t.Resolution
 		r["subject_alt_names"] = t.Object.Spec().Get("subjectAltNames").Strings()
 		r["endpoints"] = nil
 		if port.Host != "" {
@@ -180,16 +184,16 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 }
 
 func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
-	block, ok := args[0].Value.(ast.String)
-	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
-		return nil, fmt.Errorf("%s is no block of a traffic policy", args[0])
+	block, err := blockArg(args[0])
+	if err != nil {
+		return nil, err
 	}
 	if p.Object.Kind != object.DestinationRule {
 		return nil, errNotDestinationRule
 	}
 	reach := p.EachPort()
 	out := []any{}
-	for _, w := range effective.WrittenIn(p.Object, string(block), reach) {
+	for _, w := range effective.WrittenIn(p.Object, block, reach) {
 		out = append(out, record{
 			"level": string(w.Level.Kind), "at": pathRecord(w.Level.Path), "path": pathRecord(w.Path), "subset": w.Level.Subset,
 			"port": w.Level.Port, "shadowed": w.Level.Shadowed, "known": reach.Known(), "alone": w.Alone, "value": w.Value,
@@ -208,7 +212,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		protocol                                      string
 		cluster                                       effective.ClusterType
 		service, external, inCluster, selector, named bool
-		wildcard, sans, cleartext                     bool
+		wildcard, sans, cleartext, bytes              bool
 		endpoints                                     int // -1 if not known
 	}
 	out := []any{}
@@ -220,7 +224,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 			service: port.Target.IsService(), external: port.External(), inCluster: port.InCluster, selector: port.Target.HasSelector(),
 			named: port.InCluster && ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
-			cleartext: port.IsTLS() && port.Routed,
+			cleartext: port.IsTLS() && port.Routed, bytes: port.ForwardsBytes(),
 			endpoints: -1,
 		}
 		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {

@@ -11,7 +11,7 @@ import (
 // tcpProxy compiles the tcp_proxy that sends to a single cluster: it reads the destination level only, whatever port entries say,
 // and of a subset the loadBalancer and the tunnel. Source: Istio's pilot/pkg/networking/core/networkfilter.go.
 func (c *compilation) tcpProxy(s *mesh.Subset) []Setting {
-	if !c.hasFamily(mesh.L4) {
+	if !c.hasFamily(mesh.L4) && len(c.ix.ByteRoutes(c.port.Host, c.port.Number)) == 0 {
 		return nil
 	}
 	out := settings{}

@@ -38,6 +38,9 @@ type Index struct {
 	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
 	virtualWild []Host                    // the wildcards among these, the most specific first
 
+	bytesOnce sync.Once
+	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
+
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise

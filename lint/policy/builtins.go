@@ -49,6 +49,8 @@ var builtins = []builtin{
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
+	{"mesh.byte_routes", "mesh.byte_routes(host, port): the tcp and tls routes that send connections to that port of a host, so that Envoy forwards bytes there, whatever the port's protocol",
+		function(types.A, types.S, types.N), evalByteRoutes},
 }
 
 func function(result types.Type, args ...types.Type) *types.Function {
@@ -279,12 +281,21 @@ func hostAndPort(args []*ast.Term) (mesh.Host, uint32, error) {
 }
 
 func evalCleartextRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
+	return routesTo(args, p.Mesh.CleartextRoutes)
+}
+
+func evalByteRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
+	return routesTo(args, p.Mesh.ByteRoutes)
+}
+
+// routesTo describes to policies the routes to a host and port that they name.
+func routesTo(args []*ast.Term, find func(mesh.Host, uint32) []*mesh.Route) (any, error) {
 	host, port, err := hostAndPort(args)
 	if err != nil {
 		return nil, err
 	}
 	out := []any{}
-	for _, r := range p.Mesh.CleartextRoutes(host, port) {
+	for _, r := range find(host, port) {
 		out = append(out, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name, "path": pathRecord(r.Path)})
 	}
 	return out, nil

@@ -215,7 +215,8 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		cluster                                       effective.ClusterType
 		service, external, inCluster, selector, named bool
 		wildcard, sans, cleartext, bytes              bool
-		endpoints                                     int // -1 if not known
+		near                                          bool
+		endpoints, localities                         int // -1 if not known
 	}
 	out := []any{}
 	seen := map[class]record{}
@@ -227,10 +228,14 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 			named: port.InCluster && ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
 			cleartext: port.IsTLS() && port.Routed, bytes: port.ForwardsBytes(),
-			endpoints: -1,
+			near:      effective.StaysNear(port.Target),
+			endpoints: -1, localities: -1,
 		}
 		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {
 			c.endpoints = n
+		}
+		if list, known := effective.Localities(ix, port.Host, port.Target, port.Port, labels); known {
+			c.localities = len(list)
 		}
 		hosts[c]++
 		if r, dup := seen[c]; dup {
@@ -239,9 +244,12 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		}
 		r := portRecord(ix, port)
 		r["hosts"], r["selector"], r["in_cluster_name"], r["cleartext"] = 1, c.selector, c.named, c.cleartext
-		r["endpoints"] = nil
+		r["near"], r["endpoints"], r["localities"] = c.near, nil, nil
 		if c.endpoints >= 0 {
 			r["endpoints"] = c.endpoints
+		}
+		if c.localities >= 0 {
+			r["localities"] = c.localities
 		}
 		clients := effective.ClientsOf(ix, p.Object, port.Host, port.Target)
 		r["clients"] = record{"in": anyList(clients.In), "elsewhere": clients.Elsewhere, "except": anyList(clients.Except)}

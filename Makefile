@@ -20,8 +20,11 @@ BENCHFLAGS ?= -benchmem
 # How long each fuzz target runs, and which: make fuzz FUZZTIME=10m FUZZ=Load.
 FUZZTIME   ?= 1m
 FUZZ       ?= .
-# The rules that are proven; empty means all.
+# The rules that are proven, and those that are mutated; empty means all.
 PROVE      ?=
+MUTATE     ?=
+# How many mutants of manifests prove-refusals tries.
+MUTANTS ?= 20000
 # How many random meshes make prove-corpus compiles, and the report that it writes when all collections are there; PROOF= writes none.
 RANDOM_MESHES ?= 2000
 PROOF         ?= docs/proof.md
@@ -73,6 +76,14 @@ prove-corpus: oracle ## Hold predictions and findings on whole collections of ma
 	done; \
 	[ "$${#sets[@]}" -lt 4 ] || report=(-report '$(PROOF)'); \
 	$(GO) run ./test/prove -oracle bin/oracle corpus -random $(RANDOM_MESHES) "$${report[@]}" "$${sets[@]}"
+
+.PHONY: prove-refusals
+prove-refusals: oracle ## Hold what MV907 refuses of random mutants against Istio's own validation
+	$(GO) run ./test/prove -oracle bin/oracle refusals -n $(MUTANTS) rules/testdata policies/testdata examples
+
+.PHONY: mutate
+mutate: ## Change one thing of a rule at a time and list what its fixtures do not notice (MUTATE=SE101)
+	$(GO) run ./test/mutate $(if $(MUTATE),-v $(MUTATE))
 
 .PHONY: test-oracle
 test-oracle: ## Run the tests of the oracle

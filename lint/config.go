@@ -16,6 +16,8 @@ import (
 type Config struct {
 	Source  string // the file, "" for the defaults
 	Version int
+	// Extends are the presets whose rules are on: nil = recommended, empty = none, so that only rules with a severity of their own are.
+	Extends []string
 	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
 	Exclude []string              // globs of files that are not read
 	Context []string              // paths that are read as context only; nil = the repository
@@ -28,6 +30,8 @@ type Config struct {
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
 	Enable, Disable []string
+	// Profile asks for the time that each rule takes, which makes a run slower.
+	Profile bool
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 }
@@ -59,6 +63,7 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
+		"extends": func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
 		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
 		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
@@ -251,6 +256,19 @@ func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConf
 	return out
 }
 
+// presets reads the names of presets.
+func (r *configReader) presets(at object.Path, v object.Value) []string {
+	out := []string{}
+	for i, name := range r.strings(at, v) {
+		if !slices.Contains(PresetNames(), name) {
+			r.fail(at.Child(i), "%q is no preset%s", name, didYouMean(name, PresetNames()))
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 // severity reads a severity; YAML turns an unquoted off into the boolean false.
 func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 	if v.Type() == object.Bool && !v.Bool() {
@@ -375,7 +393,8 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 // selected is what becomes of one rule under a configuration.
 type selected struct {
 	enabled  bool
-	severity *Severity
+	severity *Severity // set for the rule
+	preset   Severity  // what the presets say
 	options  map[string]any
 }
 
@@ -386,8 +405,24 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 		problems = append(problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
 	}
 	out := map[string]selected{}
+	presets := c.Extends
+	if presets == nil {
+		presets = []string{Recommended}
+	}
+	strictest := Recommended
+	if slices.Contains(presets, Strict) {
+		strictest = Strict
+	}
 	for i := range rules {
-		out[rules[i].ID] = selected{enabled: slices.Contains(rules[i].Presets, "recommended")}
+		r := &rules[i]
+		s := selected{
+			enabled: slices.ContainsFunc(presets, func(p string) bool { return slices.Contains(r.Presets, p) }),
+			preset:  r.SeverityUnder(strictest), options: map[string]any{},
+		}
+		for _, o := range r.Options {
+			s.options[o.Name] = o.DefaultUnder(strictest)
+		}
+		out[r.ID] = s
 	}
 	named := map[string]string{}
 	for _, name := range sortedKeys(c.Rules) {
@@ -407,7 +442,6 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 			s.enabled = *rc.Severity != Off
 			s.severity = rc.Severity
 		}
-		s.options = map[string]any{}
 		for _, key := range sortedKeys(rc.Options) {
 			value, err := r.optionValue(key, rc.Options[key])
 			if err != nil {

@@ -64,6 +64,8 @@ func TestReadConfigMistakes(t *testing.T) {
 		{"version", "version: 2\n", ":1:10", "version 2 is not supported"},
 		{"quoted version", "version: '1'\n", ":1:10", "without quotes"},
 		{"scopes of one name", "scopes:\n- {name: x, paths: [a]}\n- {name: z, paths: [b]}\n- {name: x, paths: [c]}\n", ":4:10", `scope "x" is defined twice, first as scopes[0]`},
+		{"preset", "extends: [recomended]\n", ":1:11", `"recomended" is no preset; did you mean "recommended"?`},
+		{"preset as text", "extends: strict\n", ":1:10", "extends is a string; a list is wanted"},
 		{"severity", "rules:\n  SE101: fatal\n", ":2:10", `severity "fatal" is not one of off, info, warning, error`},
 		{"pattern", "exclude: ['[']\n", ":1:11", "not a valid pattern"},
 		{"pattern of braces", "exclude: ['" + strings.Repeat("{a,}", 9) + "']\n", ":1:11", "stands for more than 256 patterns"},
@@ -170,6 +172,7 @@ func TestRulesOfTheConfiguration(t *testing.T) {
 	withOption.Options = []lint.Option{{Name: "limitSeconds", Default: int64(6), Doc: "the limit"}, {Name: "hosts", Default: []string{}, Doc: "hosts"}}
 	strict := simple("SE118", object.ServiceEntry, finds(nil, "found"))
 	strict.Presets = []string{"strict"}
+	strict.Options = []lint.Option{{Name: "also", Default: false, Strict: true, Doc: "more"}}
 	rules := []lint.Rule{withOption, strict, simple("SE101", object.ServiceEntry, finds(nil, "found"))}
 	for _, c := range []struct {
 		name, text      string
@@ -184,6 +187,9 @@ func TestRulesOfTheConfiguration(t *testing.T) {
 		{name: "a severity switches on", text: "rules:\n  SE118: info\n", selected: []string{"DR220", "SE101", "SE118"}},
 		{name: "flags outrank", text: "rules:\n  SE101: off\n", enable: []string{"SE101"}, disable: []string{"DR220"}, selected: []string{"SE101"}},
 		{name: "options", text: "rules:\n  DR220:\n    options:\n      limitSeconds: 3\n      hosts: [a]\n", selected: []string{"DR220", "SE101"}},
+		{name: "preset strict", text: "extends: [strict]\n", selected: []string{"DR220", "SE101", "SE118"}},
+		{name: "no preset", text: "extends: []\nrules:\n  SE101: error\n", selected: []string{"SE101"}},
+		{name: "both presets, one rule off", text: "extends: [recommended, strict]\nrules:\n  SE101: off\n", selected: []string{"DR220", "SE118"}},
 		{name: "unknown rule", text: "rules:\n  SE110: off\n", mistake: `cfg:2:3: unknown rule "SE110"; did you mean "SE118"?`},
 		{name: "unknown flag", disable: []string{"slow-failures"}, mistake: `--disable: unknown rule or category "slow-failures"; did you mean "slow-failure"?`},
 		{name: "unknown option", text: "rules:\n  DR220:\n    options:\n      limit: 3\n", mistake: `cfg:4:14: DR220 has no option "limit"`},
@@ -230,6 +236,46 @@ func TestOptionsReachTheRule(t *testing.T) {
 	run(t, cfg, []lint.Rule{r}, load(t, "a.yaml", rule))
 	if got != int64(3) {
 		t.Errorf("configured %v", got)
+	}
+}
+
+// A preset may give a rule more weight and other options; what the configuration says of the rule itself still wins, and so does
+// the weight that the rule gives one of its findings.
+func TestStrictWeighsMore(t *testing.T) {
+	var option any
+	r := simple("DR231", object.DestinationRule, func(p *lint.Pass) error {
+		option = p.Option("also")
+		p.Report(object.Path{"spec"}, "one")
+		p.Report(object.Path{"spec", "host"}, "two", lint.As(lint.Info))
+		return nil
+	})
+	r.StrictSeverity = lint.Error
+	r.Options = []lint.Option{{Name: "also", Default: false, Strict: true, Doc: "more"}}
+	for _, c := range []struct {
+		text   string
+		want   []lint.Severity
+		option bool
+	}{
+		{"version: 1\n", []lint.Severity{lint.Warning, lint.Info}, false},
+		{"extends: [recommended]\n", []lint.Severity{lint.Warning, lint.Info}, false},
+		{"extends: [strict]\n", []lint.Severity{lint.Error, lint.Info}, true},
+		{"extends: [strict]\nrules: {DR231: warning}\n", []lint.Severity{lint.Warning, lint.Warning}, true},
+		{"extends: [strict]\nrules: {DR231: {options: {also: false}}}\n", []lint.Severity{lint.Error, lint.Info}, false},
+	} {
+		cfg, problems := lint.ReadConfig("cfg", []byte(c.text))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		var got []lint.Severity
+		for _, f := range run(t, cfg, []lint.Rule{r}, load(t, "a.yaml", rule)).Findings {
+			got = append(got, f.Severity)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.text, diff)
+		}
+		if option != c.option {
+			t.Errorf("%s: the option is %v", c.text, option)
+		}
 	}
 }
 

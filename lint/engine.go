@@ -31,10 +31,12 @@ type Engine struct {
 // activeRule is a rule with what the configuration says about it.
 type activeRule struct {
 	rule     *Rule
+	place    int // among the rules of the engine
 	gates    []compiledGate
 	levels   []compiledLevelGate
-	severity *Severity // set by the configuration
-	options  map[string]any
+	preset   Severity       // what the presets of the configuration say
+	severity *Severity      // what the configuration sets for the rule, whatever the finding
+	options  map[string]any // those of the rule, all of them
 }
 
 // New makes an engine. Every mistake of the configuration that concerns rules is reported at once, as a *ConfigError.
@@ -54,7 +56,8 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	}
 	for i := range rules {
 		r := &rules[i]
-		gates, err := compileGates(r.When)
+		setting := selection[r.ID]
+		gates, err := compileGates(&r.Meta, setting.options)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
@@ -62,15 +65,15 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
-		setting := selection[r.ID]
 		if !setting.enabled {
 			continue
 		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, severity: setting.severity, options: setting.options}
+		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
 		e.rules = append(e.rules, a)
 	}
 	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
-	for _, a := range e.rules {
+	for i, a := range e.rules {
+		a.place = i
 		e.byID[a.rule.ID] = a
 		if a.rule.CheckFile != nil {
 			e.files = append(e.files, a)
@@ -127,7 +130,7 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
 	}
-	r := &Report{}
+	r := &Report{Profile: e.profileOf(visits)}
 	for i := range visits {
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
@@ -195,7 +198,7 @@ func kindOf(o *object.Object) object.Kind {
 
 // judge runs the rules of an object's kind on it.
 func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v *visit) {
-	v.engine = e
+	v.engine, v.watch = e, e.stopwatch()
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	if generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
@@ -205,11 +208,18 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
-		if a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput || !passes(a.gates, o) {
+		if a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput {
+			continue
+		}
+		measured := v.watch.gate(a)
+		if !passes(a.gates, o) {
+			measured()
 			continue
 		}
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
-		if open, err := a.open(p); err != nil {
+		open, err := a.open(p)
+		measured()
+		if err != nil {
 			v.broke(a, o, err)
 			continue
 		} else if !open {
@@ -224,7 +234,10 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	}
 	for _, a := range run {
 		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
-		if err := check(a.rule, p); err != nil && ctx.Err() == nil {
+		measured := v.watch.check(a)
+		err := check(a.rule, p)
+		measured()
+		if err != nil && ctx.Err() == nil {
 			v.failed(a, p, err)
 		}
 	}
@@ -430,6 +443,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	}
 	r.Skipped = append(r.Skipped, leftOut(scopes)...)
 	r.sort()
+	r.Profile.sort()
 	tellApart(r.Findings)
 	return r, nil
 }
@@ -507,7 +521,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 		return
 	}
 	for _, a := range e.files {
-		p := &FilePass{File: f, rule: a.rule}
+		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {
 				found.Severity = *a.severity

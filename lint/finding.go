@@ -42,6 +42,8 @@ type Subject struct {
 	Ports   []uint32
 	// Blocks are the blocks of a traffic policy that the finding is about, such as connectionPool; none = not about some of them only.
 	Blocks []string
+	// Fields are other fields of the finding's object that it accounts for, beside its path.
+	Fields []object.Path
 }
 
 // SubjectOf is what a finding about some ports is about.

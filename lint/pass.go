@@ -29,6 +29,7 @@ type visit struct {
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	watch    *stopwatch // nil unless the time of rules is measured
 }
 
 // Extra adds something to a finding.
@@ -61,7 +62,7 @@ func OnKey(o *object.Object) Extra { return func(f *Finding) { f.Location = o.Lo
 func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 	f := Finding{
 		Rule:     &p.rule.rule.Meta,
-		Severity: p.rule.rule.Severity,
+		Severity: p.rule.preset,
 		Message:  msg,
 		Object:   p.Object.Key,
 		Path:     at,
@@ -98,15 +99,7 @@ func (p *Pass) OptionOf(id, name string) any {
 	if r == nil {
 		return nil
 	}
-	if v, ok := r.options[name]; ok {
-		return v
-	}
-	for _, o := range r.rule.Options {
-		if o.Name == name {
-			return o.Default
-		}
-	}
-	return nil
+	return r.options[name]
 }
 
 // Memo returns what f returned the first time that it was called with key while the pass's object was being judged. A key
@@ -127,7 +120,9 @@ type (
 	reachMemo     struct{}
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
+	usesMemo      struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	schemaMemo    struct{}
@@ -163,10 +158,28 @@ func (p *Pass) Levels() []effective.Level {
 	})
 }
 
+// Uses are the fields that the DestinationRule being judged writes, with the ports on which they have an effect and those on which
+// they have none.
+func (p *Pass) Uses() []effective.Use {
+	return Memo(p, usesMemo{}, func() []effective.Use {
+		if p.Object.Kind != object.DestinationRule {
+			return nil
+		}
+		return effective.UsesIn(p.Mesh, p.Object, p.Levels())
+	})
+}
+
 // EntryLosses are the portLevelSettings entries through which the DestinationRule being judged loses a value.
 func (p *Pass) EntryLosses() []effective.EntryLosses {
 	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
 		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
 	})
 }
 

@@ -13,7 +13,8 @@ type Report struct {
 	Skipped  []Skip
 	Scopes   []Scope
 	Stats    Stats
-	Rules    []*Meta // the rules that were selected, by ID
+	Rules    []*Meta  // the rules that were selected, by ID
+	Profile  *Profile // nil unless the configuration asks for it
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 }
@@ -66,6 +67,7 @@ func (r *Report) merge(other *Report) {
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged
+	r.Profile = r.Profile.merge(other.Profile)
 }
 
 func (r *Report) sort() {

@@ -69,8 +69,10 @@ type Meta struct {
 
 	Category Category
 	Severity Severity
-	Security bool // the finding is about encryption or verification
-	Presets  []string
+	// StrictSeverity is the severity under the preset strict; Off = the same.
+	StrictSeverity Severity
+	Security       bool     // the finding is about encryption or verification
+	Presets        []string // the presets that switch the rule on
 
 	Kinds []object.Kind // kinds of object that the rule judges
 	// Needs are the kinds whose absence is evidence to the rule: it runs only where the mesh index is complete for them.
@@ -133,8 +135,34 @@ const (
 type Option struct {
 	Name    string
 	Default any
+	Strict  any // the default under the preset strict; nil = the same
 	Doc     string
 }
+
+// The presets, of which extends in the configuration names some.
+const (
+	Recommended = "recommended" // what holds if the configuration names none
+	Strict      = "strict"      // every rule, also those about habits and not about faults
+)
+
+// SeverityUnder returns the severity of the rule's findings under a preset.
+func (m *Meta) SeverityUnder(preset string) Severity {
+	if preset == Strict && m.StrictSeverity != Off {
+		return m.StrictSeverity
+	}
+	return m.Severity
+}
+
+// DefaultUnder returns the default of the option under a preset.
+func (o Option) DefaultUnder(preset string) any {
+	if preset == Strict && o.Strict != nil {
+		return o.Strict
+	}
+	return o.Default
+}
+
+// PresetNames returns the names of the presets.
+func PresetNames() []string { return []string{Recommended, Strict} }
 
 // Proof says how the claim of a rule is shown to be true of what Istio compiles.
 type Proof struct {
@@ -155,10 +183,10 @@ type Observe struct {
 type FilePass struct {
 	File   *object.File
 	report func(Finding)
-	rule   *Rule
+	rule   *activeRule
 }
 
 // Report records a finding at a place of the file.
 func (p *FilePass) Report(at object.Location, message, effect string) {
-	p.report(Finding{Rule: &p.rule.Meta, Severity: p.rule.Severity, Message: message, Effect: effect, Location: at})
+	p.report(Finding{Rule: &p.rule.rule.Meta, Severity: p.rule.preset, Message: message, Effect: effect, Location: at})
 }

@@ -59,7 +59,8 @@ func dropSuperseded(findings []Finding) []Finding {
 					case ScopeBlock:
 						dropped[j] = policyBlock(weak.Path).Equal(policyBlock(strong.Path))
 					default:
-						dropped[j] = weak.Path.HasPrefix(strong.Path)
+						dropped[j] = weak.Path.HasPrefix(strong.Path) ||
+							weak.Object == strong.Object && slices.ContainsFunc(strong.Subject.Fields, weak.Path.HasPrefix)
 					}
 				}
 			}
@@ -71,7 +72,7 @@ func dropSuperseded(findings []Finding) []Finding {
 			continue
 		}
 		for _, j := range on[weak.Object] {
-			if strong := &findings[j]; !strong.Rule.Yields && strong.Path.Equal(weak.Path) && len(strong.Path) > 0 {
+			if strong := &findings[j]; !strong.Rule.Yields && !dropped[j] && strong.Path.Equal(weak.Path) && len(strong.Path) > 0 {
 				dropped[i] = true
 			}
 		}

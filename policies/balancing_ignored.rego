@@ -12,7 +12,7 @@
 #   A slow start is known to ROUND_ROBIN and LEAST_REQUEST only, and Istio drops warmup beside the others. tunnel is a setting of
 #   tcp_proxy, and requests on HTTP ports do not pass through one.
 #
-#   PASSTHROUGH on a NONE host says what happens anyway. A wildcard rule is fine as long as one of its hosts has a list. A tunnel is
+#   PASSTHROUGH on a NONE host says what happens anyway, and LEAST_REQUEST is only the default written out. A wildcard rule is fine as long as one of its hosts has a list. A tunnel is
 #   used if one of the ports is of another protocol or none, or if a tcp or tls route of a VirtualService leads to one.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#LoadBalancerSettings
@@ -66,9 +66,9 @@ simple(b) := object.get(b.value, "simple", null)
 
 has(b, field) if object.get(b.value, field, null) != null
 
-# What a block asks for.
+# What a block asks for, other than the default.
 asked(b) := concat(", ", array.flatten([
-	[sprintf("simple %s", [s]) | s := simple(b); is_string(s); not s in {"UNSPECIFIED", ""}],
+	[sprintf("simple %s", [s]) | s := simple(b); is_string(s); not s in {"UNSPECIFIED", "LEAST_REQUEST", "LEAST_CONN", ""}],
 	[field | some field in ["consistentHash", "warmup", "warmupDurationSecs"]; has(b, field)],
 	[sprintf("localityLbSetting.%s", [field]) |
 		some field in ["distribute", "failover", "failoverPriority"]

@@ -44,8 +44,7 @@ import data.meshvet.lib.result
 import rego.v1
 
 uses := [u |
-	some u in mesh.uses("loadBalancer")
-	u.name == "consistentHash"
+	some u in mesh.uses(["loadBalancer.consistentHash"], [])
 	is_object(u.value)
 ]
 
@@ -70,9 +69,10 @@ policy(hash) := "RING_HASH" if object.get(hash, "maglev", null) == null
 
 random := "Envoy picks an address at random, and LEAST_REQUEST is lost"
 
-where(u) := "" if u.subset == ""
+# Up to three of some ports, or two and the number of the others.
+places(hit) := concat(", ", [p.place | some p in hit]) if count(hit) <= 3
 
-where(u) := sprintf(" for subset %s", [u.subset]) if u.subset != ""
+places(hit) := sprintf("%s, %s and %d more", [hit[0].place, hit[1].place, count(hit) - 2]) if count(hit) > 3
 
 # Ports with a list of addresses, all of which forward bytes and none of which has anything to hash.
 deaf(u) := hit if {
@@ -80,12 +80,12 @@ deaf(u) := hit if {
 	hit := [p | some p in u.dead; p.list]
 	count(hit) > 0
 	every p in hit {
-		p.bytes
+		p.forwards_bytes
 	}
 }
 
 findings contains result.with_more(
-	result.at(u.path, sprintf("consistentHash by %s has nothing to hash on %s%s, where Envoy reads no requests", [keys(u.value), ports.named(hit), where(u)])),
+	result.at(u.path, sprintf("consistentHash by %s%s has nothing to hash on %s, where Envoy reads no requests", [keys(u.value), u.whose, places(hit)])),
 	{
 		"effect": sprintf("the cluster's lb_policy is %s, but tcp_proxy has no hash_policy: %s", [policy(u.value), random]),
 		"subject": ports.subject(hit),
@@ -99,7 +99,7 @@ findings contains result.with_more(
 findings contains result.with_more(
 	result.at(
 		array.concat(u.path, ["useSourceIp"]),
-		sprintf("useSourceIp in an entry for port %d does nothing on %s%s: for bytes it counts only %s", [hit[0].number, ports.named(hit), where(u), above(u)]),
+		sprintf("useSourceIp in an entry for port %d%s does nothing on %s: for bytes it counts only %s", [hit[0].number, u.whose, places(hit), above(u)]),
 	),
 	{
 		"effect": sprintf("the cluster's lb_policy is %s, but Istio writes no hash_policy into tcp_proxy: %s", [policy(u.value), random]),
@@ -118,7 +118,7 @@ above(u) := "in the subset itself or at the destination level" if u.subset != ""
 
 # Nothing in it names a key, on whatever port. A cluster without a list of addresses has no ring.
 findings contains result.with_more(
-	result.at(u.path, sprintf("consistentHash%s names nothing to hash: no httpHeaderName, httpCookie, httpQueryParameterName or useSourceIp: true", [where(u)])),
+	result.at(u.path, sprintf("consistentHash%s names nothing to hash: no httpHeaderName, httpCookie, httpQueryParameterName or useSourceIp: true", [u.whose])),
 	{
 		"effect": sprintf("the cluster's lb_policy is %s without a hash to look up: %s", [policy(u.value), random]),
 		"subject": ports.subject(array.concat(u.live, u.dead)),

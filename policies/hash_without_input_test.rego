@@ -4,8 +4,8 @@ import data.meshvet.hash_without_input
 import rego.v1
 
 use(level, value) := {
-	"name": "consistentHash", "level": level, "path": ["spec", "trafficPolicy", "loadBalancer", "consistentHash"], "value": value,
-	"known": false, "subset": "", "live": [], "dead": [],
+	"level": level, "path": ["spec", "trafficPolicy", "loadBalancer", "consistentHash"], "value": value,
+	"known": false, "subset": "", "whose": "", "live": [], "dead": [],
 }
 
 skipped(u, in_cluster) := {f.skip |
@@ -27,8 +27,10 @@ test_hosts_of_the_mesh_are_passed_over_without_a_word if {
 	count(skipped(use("destination", {"httpHeaderName": "x"}), true)) == 0
 }
 
-test_other_fields_are_none_of_its_business if {
-	count(skipped(object.union(use("destination", {"httpHeaderName": "x"}), {"name": "simple"}), false)) == 0
+test_of_many_ports_two_are_named if {
+	listed := [{"place": p} | some p in ["port 1", "port 2", "port 3", "port 4"]]
+	hash_without_input.places(array.slice(listed, 0, 3)) == "port 1, port 2, port 3"
+	hash_without_input.places(listed) == "port 1, port 2 and 2 more"
 }
 
 test_keys_are_named_by_what_they_are if {

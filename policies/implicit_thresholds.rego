@@ -84,7 +84,7 @@ counts_responses(b) if not splits(b)
 
 counts_responses(b) if {
 	some p in listed(b)
-	not p.bytes
+	not p.forwards_bytes
 }
 
 at(b, field) := array.concat(b.path, [field])
@@ -153,7 +153,7 @@ ahead(b, _) if count(listed(b)) == 0
 
 ahead(b, _) if {
 	some p in listed(b)
-	not p.bytes
+	not p.forwards_bytes
 }
 
 findings contains result.with_more(

@@ -95,7 +95,7 @@ findings contains result.with_more(
 	hit := [p | some p in b.ports; p.list]
 	count(hit) > 0
 	every p in hit {
-		p.bytes
+		p.forwards_bytes
 	}
 }
 

@@ -49,6 +49,8 @@
 #   remedy: |-
 #     Write consecutive5xxErrors or consecutiveGatewayErrors for consecutiveErrors. Beside consecutiveLocalOriginFailures write
 #     `splitExternalLocalOriginErrors: true`.
+#   supersedes:
+#   - {rule: MV907, scope: path}
 #   fix: unsafe
 #   proof: {kind: ignored, text: "without consecutiveErrors or outlierDetectionHttpErrorCodes the clusters are the same; Istio's validation refuses consecutiveLocalOriginFailures without the split"}
 #   observe:

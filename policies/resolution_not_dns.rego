@@ -31,6 +31,8 @@
 #   remedy: |-
 #     Write `resolution: DNS`. Where each DNS answer is only a sample of a large rotating pool, write DNS_ROUND_ROBIN. For fixed
 #     addresses list them under `endpoints` and write STATIC.
+#   supersedes:
+#   - {rule: MV907, scope: path}
 #   fix: unsafe
 #   proof: {kind: changes, text: "the cluster's type goes from ORIGINAL_DST to STRICT_DNS and gains a load_assignment"}
 #   observe:

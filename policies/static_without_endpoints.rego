@@ -27,6 +27,8 @@
 #     - {path: spec.resolution, values: [STATIC]}
 #   remedy: |-
 #     List the addresses under `endpoints`, or choose them by `workloadSelector`. For endpoints that have names write resolution DNS.
+#   supersedes:
+#   - {rule: MV907, scope: path}
 #   fix: none
 #   proof: {kind: changes, text: "the cluster's load assignment has no endpoint before and the listed ones after"}
 #   observe:

@@ -21,6 +21,8 @@
 #     - {path: "spec.endpoints[*]"}
 #   remedy: |-
 #     Write resolution DNS, which keeps all endpoints and balances over them, or leave one endpoint.
+#   supersedes:
+#   - {rule: MV907, scope: path}
 #   fix: none
 #   proof: {kind: rejects, text: "Istio's validation refuses the object; compiled all the same, only the first endpoint is in the cluster"}
 #   observe:

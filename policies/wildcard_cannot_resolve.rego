@@ -26,6 +26,8 @@
 #   remedy: |-
 #     Write resolution NONE (Envoy forwards to the address that the client dialled), or DYNAMIC_DNS (Envoy looks up the name in SNI
 #     or Host, ports of protocol HTTP, HTTP2, GRPC or TLS only), or list an endpoint that serves all names.
+#   supersedes:
+#   - {rule: MV907, scope: path}
 #   fix: none
 #   proof: {kind: rejects, text: "Istio's validation refuses the object; compiled all the same, the cluster resolves the literal wildcard"}
 #   observe:

@@ -10,14 +10,15 @@ import (
 
 var _ = register(lint.Rule{
 	Meta: lint.Meta{
-		ID:       "MV902",
-		Name:     "invalid-value",
-		Title:    "A value that the API server refuses",
-		Category: lint.CategoryInput,
-		Severity: lint.Error,
-		Presets:  []string{"recommended", "strict"},
-		Kinds:    []object.Kind{object.ServiceEntry, object.DestinationRule},
-		Yields:   true,
+		ID:         "MV902",
+		Name:       "invalid-value",
+		Title:      "A value that the API server refuses",
+		Category:   lint.CategoryInput,
+		Severity:   lint.Error,
+		Presets:    []string{"recommended", "strict"},
+		Kinds:      []object.Kind{object.ServiceEntry, object.DestinationRule},
+		Yields:     true,
+		Supersedes: []lint.Supersede{{Rule: "MV907", Scope: lint.ScopePath}},
 		Summary: "A value that the CustomResourceDefinition, its CEL rules or Kubernetes' rules for metadata refuse: a wrong type, an unknown enum " +
 			"word, a duration without unit or below its minimum, a number out of range, fields that exclude one another, a missing required field.",
 		Why: "The object never enters the cluster, so what is in force is its previous version or nothing. The API server names one fault at a " +

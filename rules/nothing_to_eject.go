@@ -37,7 +37,7 @@ var _ = register(lint.Rule{
 		},
 		Supersedes: []lint.Supersede{
 			{Rule: "DR205", Scope: lint.ScopeBlock}, {Rule: "DR206", Scope: lint.ScopeBlock},
-			{Rule: "DR210", Scope: lint.ScopeBlock}, {Rule: "DR212", Scope: lint.ScopeBlock},
+			{Rule: "DR210", Scope: lint.ScopeBlock}, {Rule: "DR212", Scope: lint.ScopeBlock}, {Rule: "SE102", Scope: lint.ScopePort},
 		},
 		References: []string{
 			"https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/outlier",

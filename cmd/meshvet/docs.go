@@ -69,6 +69,7 @@ is the list for programs.
 
 - **Severity**: error if Istio or Envoy refuses the configuration, breaks, or drops security; warning if the configuration silently
   does something else than it says; info for a recommendation. A finding may weigh more or less than its rule.
+  With ` + "`extends: [strict]`" + ` in the configuration the rules marked *strict only* are on as well, and some weigh more.
 - **Proof** is how the claim of the rule is shown to be true of what Istio compiles; the page shows the Envoy configuration that was
   compared.
 - **Fix** is the best that a finding of the rule may offer. A *safe* one changes nothing but what your own values name, or what Envoy

@@ -94,7 +94,7 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 	if cfg.Complete == nil {
 		cfg.Complete = lint.AllKinds()
 	}
-	if !slices.Contains(r.Presets, "recommended") {
+	if strictOnly(&r.Meta) {
 		cfg.Enable = append(cfg.Enable, r.ID)
 	}
 	engine, err := lint.New(all, cfg)

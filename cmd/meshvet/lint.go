@@ -34,6 +34,7 @@ type lintFlags struct {
 	noExcerpt   bool
 	quiet       bool
 	verbose     bool
+	profile     bool
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
@@ -98,6 +99,8 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
 
+	flags.BoolVar(&f.profile, "profile", false, "print the time that each rule took to standard error; the run is slower for it")
+
 	complete(cmd, "format", report.Names())
 	complete(cmd, "fail-on", f.failOn.words)
 	complete(cmd, "severity", f.severity.words)
@@ -160,6 +163,9 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		return 0, err
 	}
 	failed = errors.Join(failed, untilDone(ctx, func() error { return report.Notes(&stoppable{ctx, a.stderr}, rep, opt) }))
+	if failed == nil && rep.Profile != nil {
+		failed = untilDone(ctx, func() error { return writeProfile(&stoppable{ctx, a.stderr}, rep.Profile) })
+	}
 	if failed != nil {
 		return 0, failed
 	}
@@ -227,6 +233,7 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	}
 	c.Enable, c.Disable = f.enable.items, f.disable.items
 	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
+	c.Profile = f.profile
 	return r, nil
 }
 

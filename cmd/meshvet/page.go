@@ -74,8 +74,11 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) (*page, error) {
 	if m.View == lint.ViewFiles {
 		p.Badges = append(p.Badges, "files only")
 	}
-	if len(m.Presets) > 0 && !slices.Contains(m.Presets, "recommended") {
-		p.Badges = append(p.Badges, "off by default")
+	if strictOnly(m) {
+		p.Badges = append(p.Badges, "off by default", "on with `extends: [strict]`")
+	}
+	if m.StrictSeverity != lint.Off {
+		p.Badges = append(p.Badges, fmt.Sprintf("%s with `extends: [strict]`", m.StrictSeverity))
 	}
 	if m.Since != "" {
 		p.Badges = append(p.Badges, "since Istio "+m.Since)

@@ -50,7 +50,7 @@ func writeRulesText(w io.Writer, all []lint.Rule) error {
 	fmt.Fprintln(tw, "ID\tNAME\tSEVERITY\tKINDS\tLANGUAGE\tFIX\tTITLE")
 	for i := range all {
 		m := &all[i].Meta
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, m.Name, m.Severity, kindsOf(m), languageOf(m), fixOf(m), m.Title)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, m.Name, severitiesOf(m), kindsOf(m), languageOf(m), fixOf(m), m.Title)
 	}
 	return tw.Flush()
 }
@@ -62,7 +62,7 @@ func writeRulesMarkdown(w io.Writer, all []lint.Rule, base string) error {
 	for i := range all {
 		m := &all[i].Meta
 		fmt.Fprintf(&b, "| [%s](%s%s.md) | `%s`: %s | %s | %s | %s | %s | %s |\n",
-			m.ID, base, m.ID, m.Name, tableCell(m.Title), m.Severity, kindsOf(m), languageOf(m), m.Proof.Kind, fixOf(m))
+			m.ID, base, m.ID, m.Name, tableCell(m.Title), severitiesOf(m), kindsOf(m), languageOf(m), m.Proof.Kind, fixOf(m))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -79,6 +79,7 @@ type ruleJSON struct {
 	Severity       string         `json:"severity"`
 	Category       lint.Category  `json:"category"`
 	Security       bool           `json:"security"`
+	StrictSeverity string         `json:"strictSeverity"` // under the preset strict
 	Presets        []string       `json:"presets"`
 	Kinds          []string       `json:"kinds"`
 	Needs          []string       `json:"needs"`
@@ -105,6 +106,7 @@ type optionJSON struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
 	Default any    `json:"default"`
+	Strict  any    `json:"strict"` // the default under the preset strict
 	Doc     string `json:"doc"`
 }
 
@@ -140,7 +142,7 @@ func writeRulesJSON(w io.Writer, all []lint.Rule) error {
 func describeRule(m *lint.Meta) ruleJSON {
 	out := ruleJSON{
 		ID: m.ID, Name: m.Name, Title: m.Title, Severity: m.Severity.String(), Category: m.Category, Security: m.Security,
-		Presets: notNil(m.Presets), Kinds: kindNames(m.Kinds), Needs: kindNames(m.Needs),
+		StrictSeverity: m.SeverityUnder(lint.Strict).String(), Presets: notNil(m.Presets), Kinds: kindNames(m.Kinds), Needs: kindNames(m.Needs),
 		View: cmp.Or(string(m.View), "all"), Lang: m.Lang, Fix: fixOf(m), Proof: m.Proof.Kind, Evidence: m.Proof.Text,
 		Summary: m.Summary, Why: m.Why, Remedy: m.Remedy, Options: []optionJSON{}, Supersedes: []relationJSON{},
 		Observe:    observeJSON{notNil(m.Observe.Stats), notNil(m.Observe.Flags), m.Observe.ConfigDump},
@@ -148,7 +150,7 @@ func describeRule(m *lint.Meta) ruleJSON {
 		Source: m.Source, Docs: docsURL + "/" + m.ID + ".md",
 	}
 	for _, o := range m.Options {
-		out.Options = append(out.Options, optionJSON{o.Name, schemaType(o.Default), o.Default, o.Doc})
+		out.Options = append(out.Options, optionJSON{o.Name, schemaType(o.Default), o.Default, o.DefaultUnder(lint.Strict), o.Doc})
 	}
 	for _, s := range m.Supersedes {
 		out.Supersedes = append(out.Supersedes, relationJSON{s.Rule, s.Scope})
@@ -188,6 +190,22 @@ func languageOf(m *lint.Meta) string {
 		return "Rego"
 	}
 	return "Go"
+}
+
+// severitiesOf is the severity of a rule, and what the preset strict makes of it.
+func severitiesOf(m *lint.Meta) string {
+	switch {
+	case strictOnly(m):
+		return m.Severity.String() + " (strict only)"
+	case m.StrictSeverity != lint.Off:
+		return fmt.Sprintf("%s (strict: %s)", m.Severity, m.StrictSeverity)
+	}
+	return m.Severity.String()
+}
+
+// strictOnly says whether a rule is off unless the configuration switches it on.
+func strictOnly(m *lint.Meta) bool {
+	return len(m.Presets) > 0 && !slices.Contains(m.Presets, lint.Recommended)
 }
 
 func fixOf(m *lint.Meta) string { return cmp.Or(string(m.Fix), "none") }

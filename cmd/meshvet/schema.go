@@ -27,6 +27,8 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 
 	root := mapping("Configuration of meshvet", schema{
 		"version": schema{"description": "Version of this format.", "const": 1},
+		"extends": describe(stringsOf(schema{"enum": lint.PresetNames()}),
+			"Presets whose rules are on: recommended, which is the default, or strict, which also has the rules about habits and some that weigh more. An empty list switches on only the rules to which rules: gives a severity."),
 		"rules":   rulesSchema(all),
 		"exclude": describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"context": schema{
@@ -95,7 +97,7 @@ func istioSchema() schema {
 		"dataplane":         schema{"enum": []string{"sidecar", "ambient", "mixed"}, "description": "How traffic of the mesh is carried. By default labels in view decide."},
 		"dnsCapture":        yesNo("Proxies answer the DNS queries of their workloads."),
 		"autoAllocate":      yesNo("istiod gives addresses to ServiceEntries that have none."),
-		"gatewayNamespaces": describe(stringsOf(schema{"type": "string"}), "Namespaces in which gateway proxies run; by default the root namespace."),
+		"gatewayNamespaces": describe(stringsOf(schema{"type": "string"}), "Namespaces in which gateway proxies run; by default the root namespace and those of the Gateways in view."),
 		"clusterDomain":     text("Domain of the cluster's own names; cluster.local by default."),
 		"rootNamespace":     text("Root namespace of the mesh; istio-system by default."),
 	})

@@ -227,6 +227,12 @@ func (c *compilation) discoveryType() ClusterType {
 	return t
 }
 
+// The reasons why there is no cluster of a subset where there is one of the host.
+const (
+	NoSuchEndpoints  = "no endpoint has the labels of the subset"
+	NoDynamicSubsets = "a DYNAMIC_DNS host has no subsets"
+)
+
 // absence says why there is no cluster.
 func (c *compilation) absence(s *mesh.Subset) string {
 	p := c.port
@@ -238,7 +244,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
 	case p.Cluster == DynamicDNS && s != nil:
-		return "a DYNAMIC_DNS host has no subsets"
+		return NoDynamicSubsets
 	}
 	if !mesh.SharePorts(c.owner, p.Target) {
 		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
@@ -248,7 +254,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	}
 	if !c.hasEndpoint(s) {
 		if s != nil {
-			return "no endpoint has the labels of the subset"
+			return NoSuchEndpoints
 		}
 		return "no endpoint is in view"
 	}
@@ -272,10 +278,27 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 	if s != nil {
 		labels = s.Value().Get("labels")
 	}
+	roundRobin := false // of which only the first endpoint of all is kept
 	for _, m := range c.merged() {
-		if _, has := m.Port(c.port.Number); has && m.HasSelector() && c.ix.SelectsEndpoint(m, labels) {
+		if _, has := m.Port(c.port.Number); !has {
+			continue
+		}
+		roundRobin = roundRobin || m.Resolution == "DNS_ROUND_ROBIN"
+		switch {
+		case m.HasSelector():
+			if c.ix.SelectsEndpoint(m, labels) {
+				return true
+			}
+		case m.Endpoints().Len() > 0:
+			if n, _ := m.CountEndpoints(labels, false); n > 0 && m.Resolution != "DNS_ROUND_ROBIN" {
+				return true
+			}
+		case labels.Len() == 0 && m.Resolution == "DNS":
 			return true
 		}
+	}
+	if !roundRobin {
+		return false
 	}
 	for e := range c.endpoints(c.port.Number) {
 		if mesh.HasLabels(e, labels) {

@@ -91,10 +91,20 @@ func (l Levels) LostInSubset(ports []Port) []Loss {
 	return compare(l.For(n, Without{Subset: true}), l.For(n, Without{}), ports)
 }
 
+// LostAtSubsetPort lists what the portLevelSettings entry of a subset for a port takes away from what the port of the subset has without
+// it, be it written in the subset or outside.
+func (l Levels) LostAtSubsetPort(ports []Port) []Loss {
+	if len(ports) == 0 {
+		return nil
+	}
+	n := ports[0].Number
+	return compare(l.For(n, Without{SubsetEntry: true}), l.For(n, Without{}), ports)
+}
+
 // compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
 	out := lost(outer, inner, ports)
-	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Hash: inner.Hash, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt}
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Hash: inner.Hash, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt, version: inner.version}
 	for i := range out {
 		if b := out[i].Field.Block(); inner.FromMesh(b) {
 			out[i].OverMesh = true
@@ -161,8 +171,12 @@ func lost(outer, inner *Policy, ports []Port) []Loss {
 	return out
 }
 
-// choosesIn says whether the inner level sets the field itself, or another of its slot.
+// choosesIn says whether the inner level sets the field itself, or another of its slot. A port entry in a subset, which can hold no
+// retryBudget, chooses nothing by laying open the destination level's.
 func choosesIn(f *Field, inner *Policy) bool {
+	if inner.Block(f.Block()).Path.Equal(destinationLevel.Child(f.Block())) {
+		return false
+	}
 	names := f.Slot
 	if len(names) == 0 {
 		names = []string{f.Name}

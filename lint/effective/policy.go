@@ -36,8 +36,9 @@ type Policy struct {
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
-	mesh   object.Value // meshConfig
-	meshAt string       // where it stands
+	mesh    object.Value // meshConfig
+	meshAt  string       // where it stands
+	version istio.Release
 }
 
 // FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
@@ -50,8 +51,9 @@ func (p *Policy) Block(name string) Source { return p.Blocks[name] }
 
 // Without says what to leave out, to see what it changes.
 type Without struct {
-	Entry  bool // the destination level's portLevelSettings entry for the port
-	Subset bool // the subset's own trafficPolicy
+	Entry       bool // the destination level's portLevelSettings entry for the port
+	Subset      bool // the subset's own trafficPolicy
+	SubsetEntry bool // the portLevelSettings entry for the port in it
 }
 
 // Levels are the policies of a DestinationRule, or of several that Istio merged into one.
@@ -107,11 +109,11 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 
 // For merges the levels for the cluster of one port.
 func (l Levels) For(port uint32, without Without) *Policy {
-	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt}
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt, version: l.version}
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {
-		l.fromSubset(p, port)
+		l.fromSubset(p, port, without)
 	}
 	return p
 }
@@ -163,7 +165,7 @@ func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
 	}
 }
 
-func (l Levels) fromSubset(p *Policy, port uint32) {
+func (l Levels) fromSubset(p *Policy, port uint32, without Without) {
 	at := l.SubsetPath.Child("trafficPolicy")
 	level := l.Subset.Lookup(at)
 	if !level.Set() {
@@ -172,7 +174,10 @@ func (l Levels) fromSubset(p *Policy, port uint32) {
 	if own := source(l.Subset, at, "loadBalancer"); own.Set() {
 		p.Hash = own
 	}
-	entry := EntryFor(level, port)
+	entry := -1
+	if !without.SubsetEntry {
+		entry = EntryFor(level, port)
+	}
 	if entry < 0 {
 		for _, b := range Blocks {
 			if s := source(l.Subset, at, b); s.Set() {

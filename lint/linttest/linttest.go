@@ -4,7 +4,7 @@
 // line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
 // rule finds anything above info. Each fix of a finding in a bad file is tried by itself. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
 // config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
-// context.complete. proof.yaml and proof.golden belong to test/prove.
+// context.complete. findings.golden holds all that the rule says of the bad files. proof.yaml and proof.golden belong to test/prove.
 package linttest
 
 import (
@@ -17,8 +17,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -61,7 +63,7 @@ func Cases(dir, rule string) ([]Case, error) {
 		path := filepath.Join(folder, name)
 		switch {
 		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), name == "config.yaml":
-		case name == proof.ClaimsName, name == proof.GoldenName:
+		case name == proof.ClaimsName, name == proof.GoldenName, name == goldenName:
 		case strings.HasPrefix(name, "context"):
 			f, err := Load(path)
 			if err != nil {
@@ -127,7 +129,7 @@ func Load(path string) (*object.File, error) {
 func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, error) {
 	cfg := *c.Config
 	for i := range rules {
-		if !slices.Contains(rules[i].Presets, "recommended") && rules[i].Name == c.Rule {
+		if !slices.Contains(rules[i].Presets, lint.Recommended) && rules[i].Name == c.Rule {
 			cfg.Enable = append(slices.Clone(cfg.Enable), rules[i].ID)
 		}
 	}
@@ -159,6 +161,11 @@ func Run(t *testing.T, dir string, rules []lint.Rule, mine func(*lint.Meta) bool
 			cases, err := Cases(dir, r.Name)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if *Update {
+				if err := writeGolden(dir, rules, r, cases); err != nil {
+					t.Fatal(err)
+				}
 			}
 			checkRule(t, rules, r, cases)
 		})
@@ -201,6 +208,60 @@ func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
 	}
 }
 
+// reporter is what a check tells its verdict: a *testing.T, or faults.
+type reporter interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// faults collects verdicts. What is fatal ends the goroutine of the check, as in package testing.
+type faults struct{ list []string }
+
+func (f *faults) Helper()           {}
+func (f *faults) Error(args ...any) { f.list = append(f.list, fmt.Sprint(args...)) }
+func (f *faults) Errorf(format string, args ...any) {
+	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+func (f *faults) Fatal(args ...any)                 { f.Error(args...); runtime.Goexit() }
+func (f *faults) Fatalf(format string, args ...any) { f.Errorf(format, args...); runtime.Goexit() }
+
+// Faults checks one case of a rule among some rules, and says what is wrong. Findings that the case wants of other rules than these
+// are left aside.
+func Faults(rules []lint.Rule, r *lint.Rule, c Case) []string {
+	var f faults
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if c.Bad {
+			checkBad(&f, rules, r, c)
+		} else {
+			checkGood(&f, rules, r, c)
+		}
+	})
+	wg.Wait()
+	return f.list
+}
+
+// Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them.
+func Superseding(m *lint.Meta, all []lint.Rule) []lint.Rule {
+	return slices.DeleteFunc(slices.Clone(all), func(other lint.Rule) bool {
+		return other.ID == m.ID || !m.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
+	})
+}
+
+// FirstFault checks the cases of a rule, beside those that supersede it, up to the first that finds fault with it; "" if none does.
+func FirstFault(r *lint.Rule, superseding []lint.Rule, cases []Case) string {
+	rules := append(slices.Clone(superseding), *r)
+	for _, c := range cases {
+		if list := Faults(rules, r, c); len(list) > 0 {
+			return list[0]
+		}
+	}
+	return ""
+}
+
 var wantComment = regexp.MustCompile(`# want ((?:[A-Z]{2}\d{3} "(?:[^"\\]|\\.)*"\s*)+)$`)
 var wantItem = regexp.MustCompile(`([A-Z]{2}\d{3}) ("(?:[^"\\]|\\.)*")`)
 
@@ -211,7 +272,7 @@ type want struct {
 	re   *regexp.Regexp
 }
 
-func wants(t *testing.T, path string) []want {
+func wants(t reporter, path string) []want {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -241,7 +302,7 @@ func wants(t *testing.T, path string) []want {
 	return out
 }
 
-func checkBad(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
+func checkBad(t reporter, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
 	t.Helper()
 	file, err := Load(c.Path)
 	if err != nil {
@@ -252,7 +313,9 @@ func checkBad(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) (safe int) 
 		t.Fatal(err)
 	}
 	noRuleBroke(t, report)
-	expected := wants(t, c.Path)
+	expected := slices.DeleteFunc(wants(t, c.Path), func(w want) bool {
+		return !slices.ContainsFunc(rules, func(r lint.Rule) bool { return r.ID == w.id })
+	})
 	if !slices.ContainsFunc(expected, func(w want) bool { return w.id == r.ID }) {
 		t.Errorf("%s wants no %s", c.Path, r.ID)
 	}
@@ -279,10 +342,15 @@ func checkBad(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) (safe int) 
 	for _, w := range expected {
 		t.Errorf("%s:%d: no finding %s matching %q", c.Path, w.line, w.id, w.re)
 	}
+	if golden, err := goldenOf(c); err != nil {
+		t.Error(err)
+	} else if diff := cmp.Diff(golden, told(r, report)); diff != "" {
+		t.Errorf("%s says something else of %s (-golden +now); if that is right, run the test with -update:\n%s", r.ID, c.Path, diff)
+	}
 	return checkFixes(t, rules, r, c, file, report)
 }
 
-func noRuleBroke(t *testing.T, report *lint.Report) {
+func noRuleBroke(t reporter, report *lint.Report) {
 	t.Helper()
 	for _, p := range report.Problems {
 		if p.Kind == lint.RuleBroke {
@@ -292,7 +360,7 @@ func noRuleBroke(t *testing.T, report *lint.Report) {
 }
 
 // checkFinding holds the texts of a finding to what a person needs.
-func checkFinding(t *testing.T, f lint.Finding) {
+func checkFinding(t reporter, f lint.Finding) {
 	t.Helper()
 	if f.Effect == "" {
 		t.Errorf("%s: no effect: what does Envoy do?", f.Location)
@@ -306,7 +374,7 @@ func checkFinding(t *testing.T, f lint.Finding) {
 
 // checkFixes tries each fix by itself, then what the rule proposes as a whole, and looks whether the safe fixes give the fixed
 // file.
-func checkFixes(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, report *lint.Report) (safe int) {
+func checkFixes(t reporter, rules []lint.Rule, r *lint.Rule, c Case, file *object.File, report *lint.Report) (safe int) {
 	t.Helper()
 	if !exists(c.FixedPath()) {
 		t.Errorf("%s is missing", c.FixedPath())
@@ -381,7 +449,7 @@ var objectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([
 
 // faultsOf applies one fix of a finding to a file, and nothing else, and says what is wrong with the outcome: the finding has to be
 // gone, and no rule may warn of an object that it did not warn of before. After a safe fix no rule may say anything new at all.
-func faultsOf(t *testing.T, rules []lint.Rule, c Case, file *object.File, before *lint.Report, f lint.Finding, x lint.Fix) []string {
+func faultsOf(t reporter, rules []lint.Rule, c Case, file *object.File, before *lint.Report, f lint.Finding, x lint.Fix) []string {
 	t.Helper()
 	var files []*object.File
 	var faults []string
@@ -415,7 +483,7 @@ func faultsOf(t *testing.T, rules []lint.Rule, c Case, file *object.File, before
 }
 
 // created reads the object that a fix proposes from its text, as it would be read once it is written.
-func created(t *testing.T, x lint.Fix) (file *object.File, fault string) {
+func created(t reporter, x lint.Fix) (file *object.File, fault string) {
 	t.Helper()
 	js, err := json.Marshal(x.Create.Object)
 	if err != nil {
@@ -435,7 +503,7 @@ func created(t *testing.T, x lint.Fix) (file *object.File, fault string) {
 }
 
 // patch is Patch for a fix that must apply.
-func patch(t *testing.T, o *object.Object, ops []lint.Op) *object.Object {
+func patch(t reporter, o *object.Object, ops []lint.Op) *object.Object {
 	t.Helper()
 	patched, err := Patch(o, ops)
 	if err != nil {
@@ -496,7 +564,7 @@ func withObject(file *object.File, old, o *object.Object) *object.File {
 	return changed
 }
 
-func checkGood(t *testing.T, rules []lint.Rule, r *lint.Rule, c Case) {
+func checkGood(t reporter, rules []lint.Rule, r *lint.Rule, c Case) {
 	t.Helper()
 	file, err := Load(c.Path)
 	if err != nil {

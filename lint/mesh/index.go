@@ -41,6 +41,14 @@ type Index struct {
 	bytesOnce sync.Once
 	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
 
+	subsetsOnce   sync.Once
+	subsets       map[Host][]SubsetRoute // destinations that name a subset
+	gatewayOnce   sync.Once
+	gatewaySpaces []string
+
+	beyondOnce sync.Once
+	beyond     map[Host]bool // to which a gateway has a route
+
 	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances  sync.Map // of entrance, by VirtualService, likewise
 	clients    sync.Map // of []string, the client namespaces of a target, likewise

@@ -27,24 +27,32 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace and the cluster domain",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, whether the mesh configuration is in view, and for kinds of which some objects could not be read a file that may hold them",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
+	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
+		function(types.A, types.NewArray(nil, types.S), types.NewArray(nil, types.S)), evalUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
 		function(types.A), evalPartialPools},
 	{"mesh.reach", "mesh.reach(): the host of the DestinationRule being judged, and whether anything that it takes in is known",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
-	{"mesh.uses", "mesh.uses(block): the fields of a block that the levels of the DestinationRule being judged write, each with the ports on which it has an effect, in a subset that inherits it if nowhere else, and those on which it has none",
-		function(types.A, types.S), evalUses},
 	{"mesh.meets", "mesh.meets(path, block): whether the block at a path of the DestinationRule being judged is in effect together with another one anywhere, be it that of a subset that inherits the first or a default of the mesh's",
 		function(types.B, types.A, types.S), evalMeets},
+	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
+		function(types.A), evalEntries},
+	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
+		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
+	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
+		function(types.A), evalSubsetLosses},
+	{"mesh.direct_clients", "mesh.direct_clients(host, port): for the clients of which namespaces the DestinationRule being judged is in force on a port of a host to which their own proxies connect: no gateways, nor those whose routes lead elsewhere; none where a gateway has a route to the host",
+		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
@@ -92,7 +100,15 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
-	return record{"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain}, nil
+	auto := s.MeshConfig.Get("enableAutoMtls")
+	unread := record{}
+	for kind, file := range s.Unread {
+		unread[string(kind)] = file
+	}
+	return record{
+		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
+		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(), "unread": unread,
+	}, nil
 }
 
 func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -104,8 +120,13 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 	for _, h := range t.Hosts {
 		// Istio keeps endpoints by host, namespace and name of port, so other entries bring theirs whatever their exportTo says.
 		elsewhere := []any{}
+		shared := false
 		for _, other := range p.Mesh.Targets(h) {
-			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() || other.Endpoints().Len() == 0 && !other.HasSelector() {
+			if other.Object == t.Object || other.IsService() || other.Namespace() != t.Namespace() {
+				continue
+			}
+			shared = true
+			if other.Endpoints().Len() == 0 && !other.HasSelector() {
 				continue
 			}
 			for _, port := range other.Ports {
@@ -116,7 +137,7 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		}
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
-			"endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
@@ -144,7 +165,7 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
 		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
-		"bytes": port.ForwardsBytes(), "list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
+		"forwards_bytes": port.ForwardsBytes(), "list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}
@@ -179,9 +200,14 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	numbers := []uint32{}
+	for _, port := range reach.Ports {
+		numbers = append(numbers, port.Number)
+	}
+	slices.Sort(numbers)
 	return record{
 		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
-		"known": reach.Known(),
+		"known": reach.Known(), "numbers": slices.Compact(numbers),
 	}, nil
 }
 
@@ -203,6 +229,14 @@ func evalBlocks(p *lint.Pass, args []*ast.Term) (any, error) {
 		})
 	}
 	return out, nil
+}
+
+func blockArg(t *ast.Term) (string, error) {
+	block, ok := t.Value.(ast.String)
+	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
+		return "", fmt.Errorf("%s is no block of a traffic policy", t)
+	}
+	return string(block), nil
 }
 
 // alikePorts describes ports to policies, those once that no policy treats differently: a wildcard may take in thousands. labels
@@ -251,8 +285,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		if c.localities >= 0 {
 			r["localities"] = c.localities
 		}
-		clients := effective.ClientsOf(ix, p.Object, port.Host, port.Target)
-		r["clients"] = record{"in": anyList(clients.In), "elsewhere": clients.Elsewhere, "except": anyList(clients.Except)}
+		r["clients"] = clientsRecord(effective.ClientsOf(ix, p.Object, port.Host, port.Target))
 		seen[c] = r
 		out = append(out, r)
 	}

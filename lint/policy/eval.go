@@ -26,7 +26,12 @@ type outcome struct {
 
 // check reports what one policy found on the pass's object. The first policy of the set to be asked evaluates all of them.
 func (s *set) check(p *lint.Pass, name string) error {
-	out := lint.Memo(p, s, func() *outcome { return s.evaluate(p) })
+	var out *outcome
+	if p.Profiled() {
+		out = s.evaluate(p, []string{name})
+	} else {
+		out = lint.Memo(p, s, func() *outcome { return s.evaluate(p, s.activeOn(p)) })
+	}
 	if err := out.errs[name]; err != nil {
 		return err
 	}
@@ -74,15 +79,20 @@ func (s *set) report(p *lint.Pass, r result) error {
 	return nil
 }
 
-// evaluate runs the policies of the set that are active on the object. If the query fails, each is run alone, so that one
-// broken or slow policy does not silence the others.
-func (s *set) evaluate(p *lint.Pass) *outcome {
+// activeOn names the policies of the set that are active on the pass's object.
+func (s *set) activeOn(p *lint.Pass) []string {
 	var names []string
 	for _, m := range p.Active() {
 		if s.rules[m.Name] != nil {
 			names = append(names, m.Name)
 		}
 	}
+	return names
+}
+
+// evaluate runs policies on the pass's object. If the query fails, each is run alone, so that one broken or slow policy does not
+// silence the others.
+func (s *set) evaluate(p *lint.Pass, names []string) *outcome {
 	found, err := s.query(p, names)
 	out := &outcome{found: found, errs: map[string]error{}}
 	if err == nil || p.Context.Err() != nil {
@@ -106,7 +116,9 @@ func (s *set) evaluate(p *lint.Pass) *outcome {
 }
 
 func (s *set) query(p *lint.Pass, names []string) (map[string][]result, error) {
+	start := time.Now()
 	q, err := s.queryFor(names)
+	p.Prepared(start)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,9 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 	} else {
 		m.Severity = s
 	}
+	if name := c.oneOf("strictSeverity", false, lint.Info.String(), lint.Warning.String(), lint.Error.String()); name != "" {
+		m.StrictSeverity, _ = lint.ParseSeverity(name)
+	}
 	m.Remedy = oneLine(c.text("remedy", true))
 	m.Fix = lint.Safety(strings.TrimPrefix(c.oneOf("fix", true, "safe", "unsafe", "show", "none"), "none"))
 	m.Security = c.flag("security")
@@ -81,7 +84,7 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 		s.done()
 	}
 	for _, o := range c.tables("options") {
-		m.Options = append(m.Options, lint.Option{Name: o.text("name", true), Default: o.value("default"), Doc: oneLine(o.text("doc", true))})
+		m.Options = append(m.Options, lint.Option{Name: o.text("name", true), Default: o.value("default"), Strict: o.value("strict"), Doc: oneLine(o.text("doc", true))})
 		o.done()
 	}
 	if p, ok := c.table("proof"); ok {
@@ -106,7 +109,7 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 func gates(c table) []lint.Gate {
 	var out []lint.Gate
 	for _, g := range c.tables("when") {
-		out = append(out, lint.Gate{Kind: object.Kind(g.text("kind", false)), All: conditions(g)})
+		out = append(out, lint.Gate{Kind: object.Kind(g.text("kind", false)), All: conditions(g), Option: g.text("option", false)})
 		g.done()
 	}
 	return out

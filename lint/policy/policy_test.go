@@ -49,11 +49,17 @@ spec:
 // judge runs the policies of a file system on the manifest.
 func judge(t *testing.T, fsys fstest.MapFS, cfg *lint.Config) *lint.Report {
 	t.Helper()
+	return judgeText(t, fsys, cfg, manifest)
+}
+
+// judgeText is judge for other manifests.
+func judgeText(t *testing.T, fsys fstest.MapFS, cfg *lint.Config, text string) *lint.Report {
+	t.Helper()
 	rules, err := policy.LoadWithin(context.Background(), fsys, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := object.Load(context.Background(), "a.yaml", strings.NewReader(manifest), object.Limits{})
+	file, err := object.Load(context.Background(), "a.yaml", strings.NewReader(text), object.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,6 +199,8 @@ func (r *reading) subject(v ast.Value) lint.Subject {
 			out.Hosts = r.texts(v)
 		case "blocks":
 			out.Blocks = r.texts(v)
+		case "fields":
+			r.items(v, func(v ast.Value) { out.Fields = append(out.Fields, r.path(v)) })
 		case "ports":
 			r.items(v, func(v ast.Value) { out.Ports = append(out.Ports, r.port(v)) })
 		default:

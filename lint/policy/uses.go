@@ -4,88 +4,94 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
-	"github.com/meshvet/meshvet/lint/object"
 )
 
 func evalUses(p *lint.Pass, args []*ast.Term) (any, error) {
-	block, err := blockArg(args[0])
+	wanted, err := fieldArgs(args[0])
 	if err != nil {
 		return nil, err
 	}
-	if p.Object.Kind != object.DestinationRule {
-		return nil, errNotDestinationRule
+	beside, err := fieldArgs(args[1])
+	if err != nil {
+		return nil, err
 	}
-	reach := p.EachPort()
+	rule, reach, err := ruleAndReach(p)
+	if err != nil {
+		return nil, err
+	}
 	out := []any{}
-	for _, u := range effective.UsesIn(p.Mesh, p.Object, effective.LevelsIn(p.Object, reach)) {
-		name, inside := strings.CutPrefix(u.Field.Name, block+".")
-		if !inside {
+	all := len(carrying(reach.Ports))
+	for _, u := range p.Uses() {
+		if !slices.Contains(wanted, u.Field) {
 			continue
 		}
-		labels := u.Level.SubsetLabels(p.Object)
+		live, dead := carrying(u.Live), carrying(u.Dead)
+		values := valuesBeside(p, u.Level, beside)
 		out = append(out, record{
-			"name": name, "path": pathRecord(u.Path), "value": u.Value, "level": string(u.Level.Kind), "at": pathRecord(u.Level.Path),
-			"subset": u.Level.Subset, "known": reach.Known(), "live": alikePorts(p, u.Live, labels), "dead": alikePorts(p, u.Dead, labels),
+			"field": u.Field.Name, "name": u.Path[len(u.Path)-1], "path": pathRecord(u.Path), "envoy": u.Field.Envoy,
+			"value": u.Value, "text": plainText(u.Value), "shown": effective.Text(u.Value),
+			"level": string(u.Level.Kind), "at": pathRecord(u.Level.Path), "subset": u.Level.Subset, "port": u.Level.Port, "whose": whose(u.Level),
+			"host": string(rule.Host), "known": reach.Known(), "everywhere": u.Field.Everywhere,
+			"live": usePorts(live, values), "live_on": placesOf(live), "dead": usePorts(dead, values), "dead_on": placesOf(dead),
+			"lost":        u.Level.Kind == effective.Destination && lostToEntry(p, u.Field), // to a port entry
+			"reaches_all": len(live)+len(dead) == all,                                       // ports of the rule
+			"subject":     subjectOf(slices.Concat(live, dead)),
 		})
 	}
 	return out, nil
 }
 
-func evalMeets(p *lint.Pass, args []*ast.Term) (any, error) {
-	at, err := pathArg(args[0])
-	if err != nil {
-		return nil, err
-	}
-	other, err := blockArg(args[1])
-	if err != nil {
-		return nil, err
-	}
-	if p.Object.Kind != object.DestinationRule {
-		return nil, errNotDestinationRule
-	}
-	for _, w := range effective.LevelsIn(p.Object, p.EachPort()) {
-		if len(at) > 0 && at.Parent().Equal(w.Path) {
-			block, _ := at[len(at)-1].(string)
-			return w.Meets(p.Mesh, p.Object, block, other), nil
-		}
-	}
-	return nil, fmt.Errorf("%s is in no traffic policy of the object", at)
-}
-
-func blockArg(t *ast.Term) (string, error) {
-	block, ok := t.Value.(ast.String)
-	if !ok || !slices.Contains(effective.Blocks[:], string(block)) {
-		return "", fmt.Errorf("%s is no block of a traffic policy", t)
-	}
-	return string(block), nil
-}
-
-// pathArg reads the path of a field, as built-ins give them.
-func pathArg(t *ast.Term) (object.Path, error) {
-	list, ok := t.Value.(*ast.Array)
+// fieldArgs reads the names of fields of a traffic policy.
+func fieldArgs(t *ast.Term) ([]*effective.Field, error) {
+	names, ok := t.Value.(*ast.Array)
 	if !ok {
-		return nil, errors.New("the path is no array")
+		return nil, errors.New("a list of fields is wanted")
 	}
-	var out object.Path
-	for i := range list.Len() {
-		switch e := list.Elem(i).Value.(type) {
-		case ast.String:
-			out = append(out, string(e))
-		case ast.Number:
-			n, ok := e.Int()
-			if !ok || n < 0 {
-				return nil, fmt.Errorf("%s is no index", e)
-			}
-			out = append(out, n)
-		default:
-			return nil, fmt.Errorf("%s is no element of a path", e)
+	var out []*effective.Field
+	for i := range names.Len() {
+		name, _ := names.Elem(i).Value.(ast.String)
+		n := slices.IndexFunc(effective.Fields(), func(f *effective.Field) bool { return f.Name == string(name) })
+		if n < 0 {
+			return nil, fmt.Errorf("%s is no field of a traffic policy", names.Elem(i))
 		}
+		out = append(out, effective.Fields()[n])
 	}
 	return out, nil
+}
+
+// valuesBeside returns what finds out the values of fields that are in effect on a port that a level reaches. Policies hang on the number
+// of the port, of which a wildcard has few and hosts by the thousand.
+func valuesBeside(p *lint.Pass, l *effective.Level, fields []*effective.Field) func(effective.Port) record {
+	made := map[uint32]*effective.Policy{}
+	return func(port effective.Port) record {
+		if len(fields) == 0 {
+			return record{}
+		}
+		if made[port.Number] == nil {
+			made[port.Number] = l.PolicyFor(p.Mesh, p.Object, port.Number)
+		}
+		out := make(record, len(fields))
+		for _, f := range fields {
+			out[f.Name] = f.Value(made[port.Number], port)
+		}
+		return out
+	}
+}
+
+// usePorts describes ports to policies that ask what a field does there.
+func usePorts(ports []effective.Port, values func(effective.Port) record) []any {
+	out := make([]any, 0, len(ports))
+	for _, port := range ports {
+		out = append(out, record{
+			"number": port.Number, "host": string(port.Host), "place": placesOf([]effective.Port{port}), "family": string(port.Family), "http2": port.IsHTTP2(),
+			"reads_requests": port.ReadsRequests(), "carries_requests": port.CarriesRequests(), "forwards_bytes": port.ForwardsBytes(),
+			"external": port.External(), "list": port.Cluster.HasList(), "beside": values(port),
+		})
+	}
+	return out
 }

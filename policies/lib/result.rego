@@ -17,8 +17,8 @@ at(path, message) := {"path": path, "message": message}
 # description: |-
 #   A finding with more to it. Known keys: effect (what Envoy will do), severity (overrides the policy's own), key (true: point
 #   at the field's name, not its value), related (list of also()), fixes (list of fix() and create()), subject ({"hosts": [],
-#   "ports": [], "blocks": []}: what the finding is about, by which one finding supersedes another; blocks are those of a traffic
-#   policy).
+#   "ports": [], "blocks": [], "fields": []}: what the finding is about, by which one finding supersedes another; blocks are those of
+#   a traffic policy, fields the paths of other fields of the object that it accounts for).
 with_more(finding, more) := object.union(finding, more)
 
 # METADATA

@@ -53,6 +53,9 @@ func (r *Result) compile(j *Job) (err error) {
 		return err
 	}
 	r.Objects = m.reviews
+	if j.ReviewOnly {
+		return nil
+	}
 	config := mesh.DefaultMeshConfig()
 	if j.Mesh != "" {
 		if config, err = mesh.ApplyMeshConfigDefaults(j.Mesh); err != nil {

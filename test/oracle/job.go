@@ -20,6 +20,8 @@ type Job struct {
 	// Want says which resources to answer with: for each of cds, eds, lds and rds a regular expression on their names, "" for all.
 	// A kind that is not there is left out. Without Want all resources are given.
 	Want map[string]string `json:"want,omitempty"`
+	// ReviewOnly asks for what Istio's validation says of the objects, and compiles nothing: what it refuses can bring Istio down.
+	ReviewOnly bool `json:"reviewOnly,omitempty"`
 }
 
 // Proxy is whom the configuration is for.

@@ -301,6 +301,9 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 				continue
 			}
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
+			if !isCluster && timed(then, changed, pair.after[d.resource], d) {
+				continue
+			}
 			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d) && asPredicted(then[name], pair.after[d.resource], d)) {
 				continue
 			}
@@ -333,6 +336,19 @@ var derived = []struct{ field, path string }{
 	{"loadBalancer", "ring_hash_lb_config"},
 	{"loadBalancer", "maglev_lb_config"},
 	{"connectionPool", options + ".common_http_protocol_options"},
+}
+
+// timed says whether a change of a listener is that a tcp_proxy in it got a timeout that the rule states once it is fixed.
+func timed(then map[string]*effective.Cluster, o *object.Object, listener envoy.Leaves, d change) bool {
+	i := strings.LastIndexByte(d.path, '.')
+	filter, field := d.path[:max(i, 0)], d.path[i+1:]
+	if !strings.HasPrefix(d.resource, "listener ") || !strings.HasSuffix(filter, ".typed_config") {
+		return false
+	}
+	c := then[listener[filter+".cluster"]]
+	return c != nil && slices.ContainsFunc(c.TCP, func(s effective.Setting) bool {
+		return s.Envoy == field && s.Origin.Object == o && envoy.Text(s.Value) == d.after
+	})
 }
 
 // asPredicted says whether a path of a cluster came to what is predicted of the fixed rule: stated looks at paths alone.

@@ -5,6 +5,8 @@
 //	prove -oracle BINARY show RULE [CASE]  print all that differs, and what a proof.yaml could say
 //	prove -oracle BINARY corpus [FLAG...] [NAME=PATH...]
 //	                                       hold predictions and findings on whole folders, and on random meshes, against Istio
+//	prove -oracle BINARY refusals [FLAG...] PATH...
+//	                                       hold what lint/validation refuses of random mutants against Istio's own validation
 //
 // The claims of a rule are in the proof.yaml of its fixture folder; see claims.
 package main
@@ -56,8 +58,8 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		return err
 	}
 	verb := flags.Arg(0)
-	if !slices.Contains([]string{"write", "check", "show", "corpus"}, verb) || verb == "show" && flags.NArg() < 2 {
-		return errors.New("say write, check, show RULE or corpus")
+	if !slices.Contains([]string{"write", "check", "show", "corpus", "refusals"}, verb) || verb == "show" && flags.NArg() < 2 {
+		return errors.New("say write, check, show RULE, corpus or refusals")
 	}
 	all, err := ruleSet(ctx)
 	if err != nil {
@@ -73,6 +75,9 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		}
 	}()
 	p := &prover{oracle: client, rules: all, root: *root}
+	if verb == "refusals" {
+		return p.refusals(ctx, out, flags.Args()[1:])
+	}
 	if verb == "corpus" {
 		return p.corpora(ctx, out, flags.Args()[1:])
 	}

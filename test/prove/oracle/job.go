@@ -26,6 +26,8 @@ type Job struct {
 	// Want says which resources to answer with: for each of CDS, EDS, LDS and RDS a regular expression on their names, "" for all.
 	// A kind that is not there is left out. Without Want all resources are given, with an empty Want none.
 	Want map[string]string `json:"want"`
+	// ReviewOnly asks for what Istio's validation says of the objects, and has nothing compiled.
+	ReviewOnly bool `json:"reviewOnly,omitempty"`
 }
 
 // The kinds of resources, as in Job.Want.

@@ -72,8 +72,18 @@ const (
 	UnwatchedHost Fact = "unwatched-host"
 	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
 	WildcardHost Fact = "wildcard-host"
+	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
+	OddHost Fact = "odd-host"
+	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
+	RepeatedAddress Fact = "repeated-address"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
+	// ClusterHost: one of the hosts of a ServiceEntry is a name of the cluster's own.
+	ClusterHost Fact = "cluster-host"
+	// MisfitPort: a port of a ServiceEntry is of UDP, carries requests on 443, or has a name that stands for another protocol.
+	MisfitPort Fact = "misfit-port"
+	// OriginatedPort: a DestinationRule has Envoy start TLS, or means to, towards a port of a ServiceEntry.
+	OriginatedPort Fact = "originated-port"
 )
 
 // holds works a fact out.
@@ -96,11 +106,36 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case WildcardHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case OddHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
+	case RepeatedAddress:
+		return repeatsAddress(p.Object), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
+	case ClusterHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, p.Mesh.Settings().InCluster), nil
+	case MisfitPort:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsMisfit), nil
+	case OriginatedPort:
+		return len(p.Originated()) > 0, nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
+}
+
+func repeatsAddress(o *object.Object) bool {
+	seen := map[string]bool{}
+	for _, e := range o.Spec().Get("endpoints").Items() {
+		address := e.Get("address").Str()
+		if address != "" && seen[address] {
+			return true
+		}
+		seen[address] = true
+	}
+	return false
 }
 
 type compiledLevelGate struct {

@@ -125,6 +125,7 @@ type (
 	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
+	originMemo    struct{}
 	schemaMemo    struct{}
 )
 
@@ -200,6 +201,16 @@ func (p *Pass) Unwatched() []effective.Unwatched {
 			return effective.UnwatchedUnder(p.Mesh, p.Mesh.Rule(p.Object))
 		}
 		return nil
+	})
+}
+
+// Originated are the tls blocks of DestinationRules that are in effect on ports of the ServiceEntry being judged.
+func (p *Pass) Originated() []effective.Originated {
+	return Memo(p, originMemo{}, func() []effective.Originated {
+		if p.Object.Kind != object.ServiceEntry {
+			return nil
+		}
+		return effective.OriginatedOf(p.Mesh, p.Mesh.Target(p.Object))
 	})
 }
 

@@ -37,6 +37,8 @@
 #   - all:
 #     - {path: "spec.ports[*].number", values: [80, 8080]}
 #   facts: [opaque-port]
+#   supersedes:
+#   - {rule: SE110, scope: port}
 #   remedy: |-
 #     Write the protocol that names the host, if clients speak one: TLS (by SNI) or HTTP (by the Host header). Otherwise give the entry
 #     an address of its own under `addresses`, or switch on DNS capture and address auto-allocation and say so in .meshvet.yaml.

@@ -32,7 +32,7 @@ var _ = register(lint.Rule{
 			"DNS too. Without outlierDetection localityLbSetting.failoverPriority does nothing; in a subset it does not make Istio panic.",
 		Remedy: "Write failover or distribute instead of failoverPriority; or list addresses and write resolution: STATIC; or leave the localities " +
 			"of the endpoints out.",
-		Proof:  lint.Proof{Kind: "panics", Text: "compiling the host panics, and yields a STRICT_DNS cluster with endpoints of two priorities once failoverPriority is gone"},
+		Proof: lint.Proof{Kind: "panics", Text: "compiling the host panics, and yields a STRICT_DNS cluster with endpoints of two priorities once failoverPriority is gone"},
 		Observe: lint.Observe{
 			Stats:      []string{"pilot_xds", "pilot_xds_pushes"},
 			ConfigDump: "istioctl proxy-status shows proxies as STALE or missing; the log of istiod has a stack trace through applyFailoverPriorityPerLocality",

@@ -104,6 +104,11 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 // withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
 func (c *Cluster) withoutSubsets() bool { return c.Absent != "" && !c.Port.missesEndpoints() }
 
+// PortsSeen lists the ports of a host, as clients of a namespace get them from the target that they reach.
+func PortsSeen(ix *mesh.Index, h mesh.Host, t *mesh.Target, from string) []Port {
+	return mergedPorts(ix, h, t, from)
+}
+
 // mergedPorts lists the ports of a host, as seen from a namespace: those of its target, and those of the other ServiceEntries of the
 // target's namespace that it does not have itself.
 func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []Port {

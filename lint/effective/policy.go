@@ -24,6 +24,9 @@ type Source struct {
 // Set says whether the block is written.
 func (s Source) Set() bool { return s.Value.Set() }
 
+// isAt says whether two blocks are one and the same.
+func (s Source) isAt(other Source) bool { return s.Object == other.Object && s.Path.Equal(other.Path) }
+
 // Policy is the traffic policy that reaches the cluster of one port, block by block.
 type Policy struct {
 	Blocks map[string]Source

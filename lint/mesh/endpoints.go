@@ -52,6 +52,33 @@ func (t *Target) CountEndpoints(labels object.Value, sockets bool) (n int, addre
 	return n, addresses
 }
 
+// Dials returns the ports, in order and each once, to which Envoy connects for a port of a ServiceEntry: those of its endpoints, or
+// without any that of the host itself. known is false where workloads are chosen by labels, and for DYNAMIC_DNS, where the request says
+// which port it is for.
+func (t *Target) Dials(p Port) (ports []uint32, known bool) {
+	if t.HasSelector() || t.Resolution == "DYNAMIC_DNS" {
+		return nil, false
+	}
+	endpoints := t.Endpoints()
+	if t.Resolution == "NONE" || endpoints.Len() == 0 && t.Resolution != "STATIC" {
+		return []uint32{p.EndpointPort()}, true
+	}
+	for _, e := range endpoints.Items() {
+		if strings.HasPrefix(e.Get("address").Str(), "unix:") {
+			continue
+		}
+		port := p.EndpointPort()
+		if own := e.Get("ports").Get(p.Name); own.Int() > 0 {
+			port = uint32(own.Int())
+		}
+		if !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+	}
+	slices.Sort(ports)
+	return ports, true
+}
+
 // HasLabels says whether an endpoint, or a WorkloadEntry's spec, has all of some labels, those that Istio derives included.
 func HasLabels(endpoint, labels object.Value) bool {
 	for k, v := range labels.Fields() {

@@ -36,8 +36,35 @@ func (p Port) EndpointPort() uint32 {
 	return p.Number
 }
 
+// Named is the protocol that the port's name would stand for in a Service, "" if it would stand for none. In a ServiceEntry the name
+// says nothing to Istio.
+func (p Port) Named() string { return protocolOfName(p.Name) }
+
 // IsTLS says whether clients are expected to bring their own TLS, which Envoy passes through.
 func (p Port) IsTLS() bool { return p.Protocol == "TLS" || p.Protocol == "HTTPS" }
+
+// IsMisfit says whether something about the port may not fit its protocol: Istio has no use for UDP, 443 is the port of clients that
+// speak TLS, and the name may stand for another protocol.
+func (p Port) IsMisfit() bool {
+	named := p.Named()
+	return p.Family == NoProxy || p.Family == L7 && p.Number == 443 || p.Protocol != "" && named != "" && named != p.Protocol
+}
+
+// RouteKinds are the kinds of routes of a VirtualService that sidecars follow for what comes in on the port, those that they ask
+// first in front. Source: Istio's pilot/pkg/networking/core, tls.go and httproute.go; seen in what it compiles.
+func (p Port) RouteKinds() []string {
+	switch {
+	case p.Family == L7:
+		return []string{"http"}
+	case p.Family == Sniffed:
+		return []string{"http", "tcp"}
+	case p.IsTLS():
+		return []string{"tls"}
+	case p.Family == L4:
+		return []string{"tcp"}
+	}
+	return nil
+}
 
 // IsHTTP2 says whether Envoy speaks HTTP/2 to the endpoints of the port without any upgrade policy.
 func (p Port) IsHTTP2() bool {
@@ -217,6 +244,19 @@ func serviceProtocol(p object.Value) string {
 		}
 		name = app
 	}
+	if named := protocolOfName(name); named != "" {
+		return named
+	}
+	switch p.Get("port").Int() {
+	case 25, 53, 3306, 27017: // SMTP, DNS, MySQL, MongoDB
+		return "TCP"
+	}
+	return ""
+}
+
+// protocolOfName is the protocol that the name of a Service's port stands for, "" if it stands for none.
+func protocolOfName(name string) string {
+	name = strings.ToLower(name)
 	if strings.HasPrefix(name, "grpc-web") {
 		return "GRPC-WEB"
 	}
@@ -224,10 +264,6 @@ func serviceProtocol(p object.Value) string {
 	switch prefix {
 	case "http", "http2", "grpc", "https", "tls", "tcp", "mongo", "redis", "mysql", "udp":
 		return strings.ToUpper(prefix)
-	}
-	switch p.Get("port").Int() {
-	case 25, 53, 3306, 27017: // SMTP, DNS, MySQL, MongoDB
-		return "TCP"
 	}
 	return ""
 }

@@ -70,6 +70,26 @@ func (x *Index) backendHost(route *object.Object, ref object.Value) Host {
 	return Host(name + "." + ns + ".svc." + x.settings.ClusterDomain)
 }
 
+// HasHTTPRoute says whether an HTTPRoute of the Gateway API has a ServiceEntry for its parent, so that it decides, at sidecars, on
+// requests for the hosts of the entry.
+func (x *Index) HasHTTPRoute(t *Target) bool {
+	if t == nil || t.IsService() || x.Count(object.HTTPRoute) == 0 {
+		return false
+	}
+	for o := range x.All(object.HTTPRoute) {
+		for _, ref := range o.Spec().Get("parentRefs").Items() {
+			ns := ref.Get("namespace").Str()
+			if ns == "" {
+				ns = NamespaceOf(o)
+			}
+			if ref.Get("kind").Str() == string(object.ServiceEntry) && ref.Get("name").Str() == t.Object.Name && ns == t.Namespace() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // CleartextRoutes returns the http routes of VirtualServices and HTTPRoutes whose destination is a port of a host. What such a
 // route forwards is a request that Envoy has read, so TLS that Envoy starts towards that port is the only TLS on the way.
 // Routes that no request can meet, because the hosts of their VirtualService have only ports that Envoy treats as L4, are left
@@ -86,6 +106,43 @@ func (x *Index) CleartextRoutes(host Host, port uint32) []*Route {
 
 // RoutesTo returns the http routes that lead to a host, whether or not requests can meet them.
 func (x *Index) RoutesTo(host Host) []*Route { return x.routes.at(x.seed, host) }
+
+// IsDestination says whether proxies send something to a host that clients did not ask for by its name: a route of any kind leads there
+// from a gateway or from a host of another name, or it serves the proxies themselves as one of meshConfig.extensionProviders.
+func (x *Index) IsDestination(h Host) bool {
+	x.destinationsOnce.Do(func() {
+		x.destinations = map[Host]bool{}
+		for o := range x.All(object.HTTPRoute) {
+			for _, r := range x.routesOf(o) {
+				x.destinations[r.Host] = true
+			}
+		}
+		for vs := range x.All(object.VirtualService) {
+			x.noteDestinations(vs)
+		}
+		for _, provider := range x.settings.MeshConfig.Get("extensionProviders").Items() {
+			for _, kind := range provider.Fields() {
+				service := kind.Get("service").Str()
+				x.destinations[Host(service[strings.LastIndexByte(service, '/')+1:])] = true // NAMESPACE/HOST, or HOST alone
+			}
+		}
+	})
+	return x.destinations[h]
+}
+
+func (x *Index) noteDestinations(vs *object.Object) {
+	hosts, atGateway := vs.Spec().Get("hosts").Strings(), boundToGateway(vs)
+	for _, kind := range [...]string{"http", "tls", "tcp"} {
+		for _, rule := range vs.Spec().Get(kind).Items() {
+			for _, r := range rule.Get("route").Items() {
+				to := QualifyHost(r.At("destination", "host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
+				if atGateway || slices.ContainsFunc(hosts, func(from string) bool { return QualifyHost(from, NamespaceOf(vs), x.settings.ClusterDomain) != to }) {
+					x.destinations[to] = true
+				}
+			}
+		}
+	}
+}
 
 // HasCleartextRoute says whether there is such a route.
 func (x *Index) HasCleartextRoute(host Host, port uint32) bool {
@@ -145,17 +202,14 @@ func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
 	return out
 }
 
-// leadsTo says whether a route's destination is a port. A destination without one is the host's only port, else the port on
-// which the request came in; for a route of a gateway, whose ports may be others than the host's, that may be any.
+// leadsTo says whether a route's destination is a port. A destination without one is the port on which the request came in, even
+// if the host has only another; for a route of a gateway, whose ports may be others than the host's, that may be any.
 func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.Port != 0 {
 		return r.Port == port
 	}
 	if r.gateways {
 		return true
-	}
-	if targets := x.Targets(r.Host); slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 }) {
-		return slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
 	}
 	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
 }

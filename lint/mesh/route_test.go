@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // two writes a ServiceEntry with a port that Envoy reads requests from and one that it passes through.
@@ -43,8 +45,7 @@ func TestCleartextRoutes(t *testing.T) {
 		{name: "through a gateway that only the match names", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [api.example.com], http: [{match: [{gateways: [out]}], route: ["+to(p443)+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
 		{name: "for sidecars only", objects: entry("egress", "api", host, "", "") + virtual("egress", "vs", "hosts: [api.example.com], gateways: [mesh], http: [{route: ["+to(p443)+"]}]")},
-		{name: "no port, and the host has just this one", objects: entry("egress", "api", host, "", "") + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]"),
-			want: []string{"vs spec.http[0].route[0].destination"}},
+		{name: "no port, and the host has just one other", objects: entry("egress", "api", host, "", "") + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]")},
 		{name: "no port, and the host has two", objects: two("api", host) + two("door", "door.example.com") + virtual("egress", "vs", "hosts: [door.example.com], http: [{route: ["+to("")+"]}]")},
 		{name: "no port, through a gateway", objects: two("api", host) + virtual("egress", "vs", "hosts: [door.example.com], gateways: [out], http: [{route: ["+to("")+"]}]"),
 			want: []string{"vs spec.http[0].route[0].destination"}},
@@ -118,6 +119,35 @@ func TestByteRoutes(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("port %d (-want +got):\n%s", port, diff)
+		}
+	}
+}
+
+func TestIsDestination(t *testing.T) {
+	const host = "db.corp.internal"
+	const to = "route: [{destination: {host: db.corp.internal}}]"
+	for _, c := range []struct {
+		name, objects string
+		want          bool
+	}{
+		{"no route", two("db", host), false},
+		{"its own", virtual("a", "vs", "hosts: [db.corp.internal], http: [{"+to+"}], tcp: [{"+to+"}]"), false},
+		{"from another host", virtual("a", "vs", "hosts: [db.corp.internal, db.example.com], http: [{"+to+"}]"), true},
+		{"of bytes", virtual("a", "vs", "hosts: [db.example.com], tcp: [{"+to+"}]"), true},
+		{"of TLS", virtual("a", "vs", "hosts: [db.example.com], tls: [{"+to+"}]"), true},
+		{"from a gateway", virtual("a", "vs", "hosts: [db.corp.internal], gateways: [in], tcp: [{"+to+"}]"), true},
+		{"to another host", virtual("a", "vs", "hosts: [db.example.com], tcp: [{route: [{destination: {host: x.example.com}}]}]"), false},
+		{"an HTTPRoute", "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, namespace: egress}\nspec: {rules: [{backendRefs: [{kind: Hostname, name: db.corp.internal, port: 443}]}]}\n", true},
+	} {
+		if got := world(t, Settings{}, c.objects).IsDestination(host); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+	doc, _ := object.ParseDocument("mesh.yaml", []byte("extensionProviders: [{name: a, envoyExtAuthzHttp: {service: authz/db.corp.internal}}, {name: b, zipkin: {service: trace.corp.internal}}, 7]"), object.Limits{})
+	ix := world(t, Settings{MeshConfig: doc.Root()}, two("db", host))
+	for h, want := range map[Host]bool{host: true, "trace.corp.internal": true, "authz": false, "b": false} {
+		if got := ix.IsDestination(h); got != want {
+			t.Errorf("extension provider %s: %t", h, got)
 		}
 	}
 }

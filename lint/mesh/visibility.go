@@ -52,6 +52,9 @@ func (x *Index) Sees(t *Target, ns string) bool {
 	return has(to, ns) || ns == t.Namespace() && has(to, ".")
 }
 
+// Public says whether clients of all namespaces see the target.
+func (x *Index) Public(t *Target) bool { return x.public(t) }
+
 // public says whether the target is exported to all namespaces.
 func (x *Index) public(t *Target) bool {
 	to := x.exports(t)

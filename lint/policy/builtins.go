@@ -31,6 +31,8 @@ var builtins = []builtin{
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, the DestinationRules of all namespaces whose host it is, names without a dot written out, and the VirtualServices for it or for a wildcard that takes it in, with their sections (http, tls, tcp); a hundred at most of each",
+		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
 	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
@@ -55,6 +57,8 @@ var builtins = []builtin{
 		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
+	{"mesh.originated", "mesh.originated(): the ports of the ServiceEntry being judged for which a DestinationRule has Envoy start TLS, or would if its tls named a mode, for some clients at least; each with the rule and the place of its tls, and whether anything is sent there",
+		function(types.A), evalOriginated},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
 	{"mesh.byte_routes", "mesh.byte_routes(host, port): the tcp and tls routes that send connections to that port of a host, so that Envoy forwards bytes there, whatever the port's protocol",
@@ -138,19 +142,71 @@ func evalEntry(p *lint.Pass, _ []*ast.Term) (any, error) {
 		hosts = append(hosts, record{
 			"name": string(h), "wildcard": h.IsWildcard(), "address": h.IsAddress(), "in_cluster": p.Mesh.Settings().InCluster(h),
 			"shared": shared, "endpoint_ports": elsewhere, "may_have_pods": mayHavePods(p.Mesh, h, t), "allocated": p.Mesh.Allocated(t, h),
+			"service": serviceRecord(p.Mesh, h, t), "destination": p.Mesh.IsDestination(h),
 		})
 	}
 	ports := make([]any, 0, len(t.Ports))
 	for i, port := range t.Ports {
 		r := portRecord(p.Mesh, effective.Port{Port: port, Target: t, Cluster: effective.ClusterTypeOf(t)})
-		r["index"] = i
+		r["index"], r["named"], r["dials"] = i, port.Named(), nil
+		if dials, known := t.Dials(port); known {
+			r["dials"] = dials
+		}
 		ports = append(ports, r)
 	}
 	return record{
 		"external": t.External, "resolution": t.Resolution, "cluster": string(effective.ClusterTypeOf(t)),
 		"hosts": hosts, "ports": ports, "addresses": p.Mesh.AllAddresses(t), "selector": t.HasSelector(), "endpoints": t.Endpoints().Len(),
-		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t),
+		"namespace": t.Namespace(), "hidden": p.Mesh.Hidden(t), "public": p.Mesh.Public(t),
+		"backend_tls": p.Mesh.BackendTLSPolicyFor(t) != nil,
 	}, nil
+}
+
+// serviceRecord is the Service that has a host as well and that some client gets in place of an entry, nil if there is none.
+func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
+	for _, client := range ix.ClientNamespaces(t) {
+		s := ix.Resolve(h, client)
+		if s == nil || !s.IsService() || !ix.Sees(s, client) || !ix.Sees(t, client) {
+			continue
+		}
+		ports := []any{}
+		for _, p := range s.Ports {
+			ports = append(ports, record{"number": p.Number, "name": p.Name})
+		}
+		return record{"target": record{"kind": string(s.Object.Kind), "namespace": s.Namespace(), "name": s.Object.Name}, "ports": ports}
+	}
+	return nil
+}
+
+// shownRules bounds the lists of DestinationRules and VirtualServices: more for one host are a mistake of whatever writes them.
+const shownRules = 100
+
+func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the host is no string")
+	}
+	rules := []any{}
+	for _, r := range p.Mesh.Rules(mesh.Host(name)) {
+		if len(rules) == shownRules {
+			break
+		}
+		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
+	}
+	services := []any{}
+	for _, vs := range p.Mesh.VirtualServicesFor(mesh.Host(name)) {
+		if len(services) == shownRules {
+			break
+		}
+		sections := []any{}
+		for _, section := range [...]string{"http", "tls", "tcp"} {
+			if vs.Spec().Get(section).Len() > 0 {
+				sections = append(sections, section)
+			}
+		}
+		services = append(services, record{"kind": string(vs.Kind), "namespace": vs.Namespace, "name": vs.Name, "sections": sections})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules, "virtual_services": services}, nil
 }
 
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry

@@ -119,6 +119,8 @@ func TestPoliciesDoNotSilenceOneAnother(t *testing.T) {
 		"negative index":   {`findings contains {"path": ["spec", -1], "message": "x"}`, "-1 is no index"},
 		"key is a word":    {`findings contains {"path": [], "message": "x", "key": "true"}`, `"true" is neither true nor false`},
 		"port is a word":   {`findings contains {"path": [], "message": "x", "subject": {"ports": ["http"]}}`, `"http" is no port`},
+		"object is a word": {`findings contains {"path": [], "message": "x", "subject": {"objects": ["api"]}}`, "an object is string, not an object"},
+		"object has more":  {`findings contains {"path": [], "message": "x", "subject": {"objects": [{"uid": "1"}]}}`, `an object has an unknown key "uid"`},
 		"port too large":   {`findings contains {"path": [], "message": "x", "subject": {"ports": [4294967296]}}`, "4294967296 is no port"},
 		"unknown op":       {`findings contains {"path": [], "message": "x", "fixes": [{"title": "t", "safety": "safe", "ops": [{"op": "move", "path": ["spec"], "value": 1}]}]}`, `is "move"; it can be ["add" "replace" "remove"]`},
 		"op in a set":      {`findings contains {"path": [], "message": "x", "fixes": [{"title": "t", "safety": "safe", "set": [{"op": "add", "path": ["spec", "x"], "value": 1}]}]}`, `not which operation: "add"`},

@@ -3,6 +3,7 @@
 # description: Whether a tls block of a DestinationRule makes Envoy start TLS, and in which proxies.
 package meshvet.lib.origination
 
+import data.meshvet.lib.hosts
 import rego.v1
 
 # METADATA
@@ -49,3 +50,20 @@ trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialNa
 } else := sprintf("the CAs in %s", [tls.caCertificates]) if {
 	not object.get(tls, "caCertificates", "") in {"", "system"}
 } else := "the system CAs"
+
+# METADATA
+# description: |-
+#   The subject and verb of a sentence about the DestinationRules of some items of mesh.originated: "DestinationRule a starts".
+starting(started) := sprintf("DestinationRule %s starts", [rules(started)[0]]) if count(rules(started)) == 1
+
+starting(started) := sprintf("DestinationRules %s start", [hosts.listed(rules(started))]) if count(rules(started)) > 1
+
+rules(started) := sort({o.rule.name | some o in started})
+
+# METADATA
+# description: The hosts of some items of mesh.originated.
+started_for(started) := sort({o.host | some o in started})
+
+# METADATA
+# description: Where the tls of some items of mesh.originated is set.
+set_at(started) := [object.union(o.rule, {"path": array.concat(o.path, ["mode"]), "message": sprintf("tls mode %s is set here", [o.mode])}) | some o in started]

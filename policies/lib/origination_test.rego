@@ -35,3 +35,21 @@ test_who_is_trusted if {
 	origination.trusted({"caCertificates": "system"}) == "the system CAs"
 	origination.trusted({}) == "the system CAs"
 }
+
+a := {"host": "b.example.com", "mode": "SIMPLE", "path": ["spec", "trafficPolicy", "tls"], "rule": {"kind": "DestinationRule", "namespace": "web", "name": "a"}}
+
+b := object.union(a, {"host": "a.example.com", "rule": {"kind": "DestinationRule", "namespace": "web", "name": "b"}})
+
+test_rules_are_named_once if {
+	origination.starting([a, a]) == "DestinationRule a starts"
+	origination.starting([b, a]) == "DestinationRules a, b start"
+}
+
+test_hosts_are_named_once if origination.started_for([a, b, a]) == ["a.example.com", "b.example.com"]
+
+test_the_place_of_tls if {
+	origination.set_at([a]) == [{
+		"kind": "DestinationRule", "namespace": "web", "name": "a", "path": ["spec", "trafficPolicy", "tls", "mode"],
+		"message": "tls mode SIMPLE is set here",
+	}]
+}

@@ -1,0 +1,159 @@
+package effective
+
+import (
+	"slices"
+
+	"github.com/meshvet/meshvet/lint/mesh"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// Originated is a port of a host for which a DestinationRule has Envoy start TLS, or would if its tls named a mode.
+type Originated struct {
+	Host  mesh.Host
+	Port  Port
+	Block Source // the tls block
+	// Used says that something is sent to the port's cluster: the routes of the clients do not lead all of it elsewhere.
+	Used bool
+}
+
+// Mode is the mode of the block, "" if it names none: then Envoy starts no TLS, whatever else the block says.
+func (o Originated) Mode() string { return o.Block.Value.Get("mode").Str() }
+
+// OriginatedOf lists, host by host and port by port, each tls block that is in effect on a port of a ServiceEntry for some clients, be
+// it for some workloads of a namespace or in a subset only. Blocks that switch TLS off, or say nothing, are left out.
+func OriginatedOf(ix *mesh.Index, t *mesh.Target) []Originated {
+	if t == nil || t.IsService() || ix.Hidden(t) {
+		return nil
+	}
+	var out []Originated
+	for _, h := range t.Hosts {
+		rules := ix.RulesReaching(h)
+		if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
+			continue
+		}
+		out = append(out, originatedOn(ix, t, h, rules)...)
+	}
+	return out
+}
+
+func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.DestinationRule) []Originated {
+	found := map[uint32][]Originated{}
+	rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
+	for _, client := range ix.ClientNamespaces(t) {
+		owner := ix.Resolve(h, client)
+		if owner == nil || owner.Namespace() != t.Namespace() {
+			continue
+		}
+		levels := levelsWithTLS(ix, owner, h, client, rules)
+		if len(levels) == 0 {
+			continue
+		}
+		for _, p := range mergedPorts(ix, h, owner, client) {
+			if p.Target != t || !p.Compiled() {
+				continue
+			}
+			used := !rerouted || leadsThere(ix, client, h, p.Number)
+			for _, l := range levels {
+				b := l.For(p.Number, Without{}).Block("tls")
+				if !asksForTLS(b.Value) {
+					continue
+				}
+				i := slices.IndexFunc(found[p.Number], func(o Originated) bool { return o.Block.Object == b.Object && o.Block.Path.Equal(b.Path) })
+				if i < 0 {
+					i = len(found[p.Number])
+					found[p.Number] = append(found[p.Number], Originated{Host: h, Port: p, Block: b})
+				}
+				found[p.Number][i].Used = found[p.Number][i].Used || used
+			}
+		}
+	}
+	var out []Originated
+	for _, p := range t.Ports {
+		out = append(out, found[p.Number]...)
+		delete(found, p.Number)
+	}
+	return out
+}
+
+// leadsThere says whether something that the clients of a namespace send to a host, or that another route brings, arrives at a port of
+// it. What an HTTPRoute of the host's own does with it is not followed; it counts as leading elsewhere.
+func leadsThere(ix *mesh.Index, client string, h mesh.Host, port uint32) bool {
+	if slices.ContainsFunc(ix.RoutesTo(h), func(r *mesh.Route) bool { return r.Port == port }) {
+		return true
+	}
+	t := ix.Resolve(h, client)
+	return !ix.HasHTTPRoute(t) && slices.ContainsFunc(WayTo(ix, Proxy{Type: Sidecar, Namespace: client}, h, port), func(hop *Hop) bool {
+		return hop.passes(h, port)
+	})
+}
+
+// passes says whether the hop, or one that follows it, connects to a port of a host.
+func (h *Hop) passes(host mesh.Host, port uint32) bool {
+	return h.Cluster.Port.Host == host && h.Cluster.Port.Number == port ||
+		slices.ContainsFunc(h.Next, func(next *Hop) bool { return next.passes(host, port) })
+}
+
+// levelsWithTLS are the policies, one for each subset that has a say in it, that the clients of a namespace get for a host: those
+// without labels, and those whose labels a rule asks for.
+func levelsWithTLS(ix *mesh.Index, owner *mesh.Target, h mesh.Host, client string, rules []*mesh.DestinationRule) []Levels {
+	var out []Levels
+	var seen []*mesh.Merged
+	add := func(labels map[string]string) {
+		m := ix.RuleFor(owner, h, client, labels)
+		if m == nil || slices.Contains(seen, m) || !slices.ContainsFunc(m.Rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
+			return
+		}
+		seen = append(seen, m)
+		out = append(out, LevelsOfMerged(ix, m, ""))
+		for _, s := range m.Subsets {
+			if policyWritesTLS(s.Value().Get("trafficPolicy")) {
+				out = append(out, levelsOfSubset(ix, m, s))
+			}
+		}
+	}
+	add(nil)
+	for _, r := range rules {
+		if r.Selector != nil && ix.Applies(r, owner, h, client) {
+			add(r.Selector)
+		}
+	}
+	return out
+}
+
+// writesTLS says whether a DestinationRule has a tls block at any level.
+func writesTLS(o *object.Object) bool {
+	if policyWritesTLS(o.Lookup(destinationLevel)) {
+		return true
+	}
+	for _, s := range o.Spec().Get("subsets").Items() {
+		if policyWritesTLS(s.Get("trafficPolicy")) {
+			return true
+		}
+	}
+	return false
+}
+
+func policyWritesTLS(level object.Value) bool {
+	if level.Get("tls").Set() {
+		return true
+	}
+	for _, e := range level.Get("portLevelSettings").Items() {
+		if e.Get("tls").Set() {
+			return true
+		}
+	}
+	return false
+}
+
+// asksForTLS says whether a tls block means that there be TLS. One without a mode does if it says anything else.
+func asksForTLS(block object.Value) bool {
+	if mode := block.Get("mode"); mode.Set() {
+		return mode.Str() != "" && mode.Str() != "DISABLE"
+	}
+	for _, v := range block.Fields() {
+		if v.Set() {
+			return true
+		}
+	}
+	return false
+}

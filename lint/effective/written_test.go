@@ -121,11 +121,11 @@ trafficPolicy:
   tunnel: {targetHost: t.example.com, targetPort: 443}
   portLevelSettings: [{port: {number: 443}, loadBalancer: {simple: RANDOM}}]`))
 	d := find(t, objects, "d")
-	for _, w := range effective.WrittenIn(d, "tunnel", effective.EachPortOf(ix, d)) {
-		if diff := cmp.Diff([]string{"a.example.com:80", "a.example.com:443"}, portNames(w.Level.Ports)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		return
+	written := effective.WrittenIn(d, "tunnel", effective.EachPortOf(ix, d))
+	if len(written) != 1 {
+		t.Fatalf("it is written in %d places", len(written))
 	}
-	t.Error("not found")
+	if diff := cmp.Diff([]string{"a.example.com:80", "a.example.com:443"}, portNames(written[0].Level.Ports)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

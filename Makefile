@@ -35,6 +35,8 @@ SUITES     ?=
 # repository: without them the targets say so and do nothing.
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
+# The report that corpus writes; empty means none.
+CORPUSREPORT ?= docs/corpus.md
 CASES       ?= ../shared/check/cases
 MANIFESTS   ?= ../shared
 # The rules whose answers `make cases` compares; empty means all that the binary has.
@@ -128,10 +130,11 @@ bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench '$(BENCH)' -timeout 60m $(BENCHFLAGS) ./...
 
 .PHONY: corpus
-corpus: build ## Lint the corpus repository by repository and print counts (CORPUSFLAGS='-show SE101')
+corpus: build ## Lint the corpus repository by repository, print counts, write docs/corpus.md (CORPUSFLAGS='-show SE101')
 	@if [ ! -d '$(CORPUS)' ]; then echo "no corpus at $(CORPUS): nothing linted (set CORPUS)"; exit 0; fi; \
 	meshvet=$$PWD/bin/meshvet; corpus=$$(cd '$(CORPUS)' && pwd); \
-	cd test/tools && $(GO) run ./corpus $(CORPUSFLAGS) "$$meshvet" "$$corpus"
+	docs=$$PWD/docs report=$(abspath $(CORPUSREPORT)); \
+	cd test/tools && $(GO) run ./corpus -sample "$$docs/corpus-sample.csv" $${report:+-report "$$report"} $(CORPUSFLAGS) "$$meshvet" "$$corpus"
 
 .PHONY: cases
 cases: build ## Compare the answers on small inputs with the known ones

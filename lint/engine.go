@@ -57,7 +57,7 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	for i := range rules {
 		r := &rules[i]
 		setting := selection[r.ID]
-		gates, err := compileGates(&r.Meta, setting.options)
+		gates, err := compileGates(r.When, setting.options)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}

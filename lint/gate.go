@@ -65,6 +65,8 @@ const (
 	// IdleEntry: a portLevelSettings entry is for no port that the rule governs, or Istio does not read it. It holds too while the host is
 	// not in view.
 	IdleEntry Fact = "idle-entry"
+	// ImplicitTimeout: a port outside the mesh has no connectTimeout because of the rule, or may have none.
+	ImplicitTimeout Fact = "implicit-timeout"
 	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
 	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
@@ -97,6 +99,8 @@ func (f Fact) holds(p *Pass) (bool, error) {
 		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool {
 			return l.IsEntry() && (len(l.Ports) == 0 || l.Shadowed)
 		}), nil
+	case ImplicitTimeout:
+		return !p.Reach().Known() || len(p.ImplicitTimeouts()) > 0, nil
 	case PartialBreakers:
 		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
 			return len(pool.Reading) > 0 || !p.Reach().Known()
@@ -183,21 +187,17 @@ type compiledCondition struct {
 	absent bool
 }
 
-// compileGates makes the gates of a rule, under the options that the configuration sets.
-func compileGates(r *Meta, set map[string]any) ([]compiledGate, error) {
+// compileGates makes gates, given the values of the rule's options.
+func compileGates(gates []Gate, options map[string]any) ([]compiledGate, error) {
 	var out []compiledGate
-	for _, g := range r.When {
+	for _, g := range gates {
 		conditions, err := compileConditions(g.All)
 		if err != nil {
 			return nil, err
 		}
 		shut := false
 		if g.Option != "" {
-			value, given := set[g.Option]
-			if i := slices.IndexFunc(r.Options, func(o Option) bool { return o.Name == g.Option }); !given && i >= 0 {
-				value = r.Options[i].Default
-			}
-			on, ok := value.(bool)
+			on, ok := options[g.Option].(bool)
 			if !ok {
 				return nil, fmt.Errorf("a gate hangs on %q, which is no option that is true or false", g.Option)
 			}

@@ -85,10 +85,12 @@ func TestGateHangsOnOption(t *testing.T) {
 		{"switched on", false, of(true), true},
 		{"on by default", true, nil, true},
 		{"switched off", true, of(false), false},
+		{"on under strict", false, &lint.Config{Extends: []string{lint.Strict}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := simple("DR201", object.DestinationRule, finds(nil, "open"))
-			r.Options = []lint.Option{{Name: "more", Default: c.fallback, Doc: "more"}}
+			r.Options = []lint.Option{{Name: "more", Default: c.fallback, Strict: true, Doc: "more"}}
+			r.Presets = lint.PresetNames()
 			r.When = []lint.Gate{{All: []lint.Condition{{Path: "spec.host"}}, Option: "more"}, {All: []lint.Condition{{Path: "spec.subsets"}}}}
 			if got := run(t, c.cfg, []lint.Rule{r}, load(t, "a.yaml", entry+"---\n"+levels)); len(got.Findings) > 0 != c.open {
 				t.Errorf("%d findings", len(got.Findings))

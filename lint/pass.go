@@ -123,6 +123,7 @@ type (
 	usesMemo      struct{}
 	lossesMemo    struct{}
 	subsetsMemo   struct{}
+	timeoutsMemo  struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	originMemo    struct{}
@@ -181,6 +182,13 @@ func (p *Pass) EntryLosses() []effective.EntryLosses {
 func (p *Pass) SubsetLosses() []effective.SubsetLosses {
 	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
 		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
+	})
+}
+
+// ImplicitTimeouts are the levels of the DestinationRule being judged that leave ports outside the mesh without a connectTimeout.
+func (p *Pass) ImplicitTimeouts() []effective.ImplicitTimeout {
+	return Memo(p, timeoutsMemo{}, func() []effective.ImplicitTimeout {
+		return effective.ImplicitTimeouts(p.Mesh, p.Object, p.EachPort())
 	})
 }
 

@@ -50,6 +50,7 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows no transportSocket"
 package meshvet.credential_not_loaded
 
+import data.meshvet.lib.origination
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
 import rego.v1
@@ -58,8 +59,7 @@ blocks := [b |
 	object.get(input.object.spec, "workloadSelector", null) == null
 	some b in mesh.blocks("tls")
 	b.value.mode in {"SIMPLE", "MUTUAL"}
-	is_string(b.value.credentialName)
-	b.value.credentialName != ""
+	origination.given(b.value, "credentialName")
 	not startswith(b.value.credentialName, "configmap://")
 	not b.shadowed
 ]

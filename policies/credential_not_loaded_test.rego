@@ -47,6 +47,12 @@ test_two_ports if {
 	endswith(f.message, "rates.example.com:80 (and 1 more)")
 }
 
+test_alike_hosts_are_not_counted if {
+	many := [port(80), object.union(port(8080), {"hosts": 2})]
+	f := only(found(true, [object.union(block, {"ports": many})], all))
+	endswith(f.message, "rates.example.com:80")
+}
+
 test_no_clients if {
 	count(found(true, [block], {"in": [], "elsewhere": false, "except": []})) == 0
 }

@@ -2,7 +2,7 @@
 # title: A deprecated field or name
 # description: |-
 #   In a `loadBalancer`: `simple: LEAST_CONN`, `warmupDurationSecs`, and `minimumRingSize` directly under `consistentHash`. With the option
-#   apiVersions also the API versions v1alpha3 and v1beta1.
+#   apiVersions, or under the preset strict, also the API versions v1alpha3 and v1beta1.
 #
 #   Istio still takes them, and marks them as deprecated in its API: one day they are gone. LEAST_CONN has long been another name of
 #   LEAST_REQUEST, which is the default too. `warmup` and `ringHash` say what the two other fields say, and more. A
@@ -19,7 +19,7 @@
 #   presets: [recommended, strict]
 #   kinds: [DestinationRule]
 #   options:
-#   - {name: apiVersions, default: false, doc: "whether the API versions v1alpha3 and v1beta1 are reported, which Istio reads as it reads v1"}
+#   - {name: apiVersions, default: false, strict: true, doc: "whether the API versions v1alpha3 and v1beta1 are reported, which Istio reads as it reads v1"}
 #   when:
 #   - all: [{path: spec.trafficPolicy.loadBalancer.simple, values: [LEAST_CONN]}]
 #   - all: [{path: "spec.trafficPolicy.portLevelSettings[*].loadBalancer.simple", values: [LEAST_CONN]}]
@@ -99,14 +99,6 @@ findings contains result.with_more(
 	path := array.concat(b.path, ["warmupDurationSecs"])
 }
 
-# Istio reads the number as a text too.
-size(v) := v if is_number(v)
-
-size(v) := to_number(v) if {
-	is_string(v)
-	regex.match(`^[0-9]{1,19}$`, v)
-}
-
 findings contains result.with_more(
 	result.at(path, sprintf("minimumRingSize is %v directly under consistentHash, an old place of ringHash.minimumRingSize", [hash.minimumRingSize])),
 	{
@@ -120,7 +112,8 @@ findings contains result.with_more(
 ) if {
 	some b in blocks
 	hash := b.value.consistentHash
-	size(hash.minimumRingSize) > 0
+	is_number(hash.minimumRingSize)
+	hash.minimumRingSize > 0
 	every other in ["ringHash", "maglev"] {
 		object.get(hash, other, null) == null
 	}

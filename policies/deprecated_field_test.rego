@@ -8,18 +8,10 @@ found(lb) := out if {
 		with mesh.blocks as [{"path": ["lb"], "shadowed": false, "value": lb}]
 }
 
-test_the_size_may_be_a_text if {
-	some f in found({"consistentHash": {"minimumRingSize": "64"}})
-	f.fixes[0].ops == [
-		{"op": "remove", "path": ["lb", "consistentHash", "minimumRingSize"]},
-		{"op": "add", "path": ["lb", "consistentHash", "ringHash"], "value": {"minimumRingSize": "64"}},
-	]
-}
-
 test_odd_values if {
 	every lb in [
 		{"simple": ["LEAST_CONN"]}, {"simple": "least_conn"}, {"warmupDurationSecs": 30}, {"warmupDurationSecs": null}, {"consistentHash": "x"},
-		{"consistentHash": {"minimumRingSize": "many"}}, {"consistentHash": {"minimumRingSize": "0"}}, {"consistentHash": {"minimumRingSize": ""}},
+		{"consistentHash": {"minimumRingSize": "many"}}, {"consistentHash": {"minimumRingSize": "4096"}}, {"consistentHash": {"minimumRingSize": null}},
 		{"consistentHash": {"minimumRingSize": -1}}, {"consistentHash": {"minimumRingSize": [1]}}, {},
 	] {
 		count(found(lb)) == 0

@@ -153,7 +153,6 @@ findings contains result.with_more(
 ) if {
 	some i in idle
 	u := i.use
-	u.name != "h2UpgradePolicy"
 	hit := i.ports
 	every p in hit {
 		not upgraded_by_gateways(p)
@@ -177,10 +176,8 @@ against(u, p) := "the mesh keeps the case of headers (preserveHttp1HeaderCase), 
 findings contains upgrade_finding(u, hit, against(u, hit[0]), "warning") if {
 	some i in idle
 	u := i.use
-	u.name == "h2UpgradePolicy"
 	not some_follow(i.ports)
 	hit := [p | some p in i.ports; against(u, p)]
-	count(hit) > 0
 }
 
 findings contains upgrade_finding(u, i.ports, "HTTP/2 is spoken there anyway", "info") if {

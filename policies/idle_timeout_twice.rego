@@ -48,7 +48,7 @@ http_idle := "connectionPool.http.idleTimeout"
 
 uses := mesh.uses(["connectionPool.tcp.idleTimeout"], [http_idle])
 
-# What is in effect is what http says, since that is all that can keep tcp's from an HTTP port.
+# What is in effect is what http says, since that is all that can keep tcp's from an HTTP port. Where no port is reached there is none.
 taken(u) := u.dead[0].beside[http_idle]
 
 findings contains result.with_more(
@@ -61,7 +61,6 @@ findings contains result.with_more(
 ) if {
 	some u in uses
 	count(u.live) == 0
-	count(u.dead) > 0
 	every p in u.dead {
 		p.family == "L7"
 	}

@@ -5,7 +5,7 @@
 #   MESH_EXTERNAL one with another host under the cluster domain.
 #
 #   A host has one owner for a client. Beside a Service of the same namespace the entry has none of its own: Istio compiles the
-#   Service's ports, mixes the endpoints of the entry into those of the same name, and leaves the listener of a port that only the
+#   Service's ports, mixes addresses among the endpoints of the entry into those of the same name, and leaves the listener of a port that only the
 #   entry has without a cluster. An entry in another namespace counts for the clients of that namespace alone, and hides the Service's
 #   other ports from them; all others get the Service as if there were no entry.
 #
@@ -83,7 +83,7 @@ findings contains result.with_more(
 		sprintf("host %s is that of Service %s/%s, which Istio takes instead of the entry", [h.name, h.service.target.namespace, h.service.target.name]),
 	),
 	{
-		"effect": sprintf("Envoy's clusters for the host are the Service's: location and resolution of the entry do not count, its endpoints are mixed into the Service's ports of the same name%s", [stranded(h)]),
+		"effect": sprintf("Envoy's clusters for the host are the Service's: location and resolution of the entry do not count, addresses among its endpoints are mixed into the Service's ports of the same name%s", [stranded(h)]),
 		"related": [result.also_in(h.service.target, ["metadata", "name"], "the Service")],
 		"subject": {"hosts": [h.name], "ports": [p.number | some p in compiled]},
 	},

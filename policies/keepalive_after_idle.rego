@@ -60,7 +60,7 @@ time_of(u) := duration.nanoseconds(u.value.time)
 closed_before(u) := [p |
 	some p in u.live
 	limit := duration.nanoseconds(p.beside[idle])
-	limit > 0
+	limit != 0
 	time_of(u) >= limit
 ]
 
@@ -79,7 +79,6 @@ findings contains result.with_more(
 ) if {
 	some u in uses
 	hit := closed_before(u)
-	count(hit) > 0
 }
 
 findings contains result.with_more(

@@ -60,14 +60,12 @@ uses := mesh.uses(timers, timers)
 # Values that tcp_proxy would need and does not get.
 lost := [u |
 	some u in uses
-	u.level != "destination"
-	count(u.dead) > 0
 	count(u.live) == 0
 	every p in u.dead {
 		p.forwards_bytes
 	}
 
-	# It is the same on all of them, as there is one destination level.
+	# It is the same on all of them, as there is one destination level; where no port is reached there is none.
 	in_force(u) != u.shown
 ]
 
@@ -128,8 +126,7 @@ safety := "safe" if {
 # All of them at once, so that no fix takes back what another one writes.
 settings := [{"path": ["spec", "trafficPolicy", "connectionPool", "tcp", u.name], "value": u.value} | some u in lost; not disputed(u)]
 
-fixes(group) := [result.set("write what only counts at the destination level there", safety, settings) |
-	count(settings) > 0
+fixes(group) := [result.set("write it at the destination level, where it counts", safety, settings) |
 	every u in group {
 		not disputed(u)
 	}

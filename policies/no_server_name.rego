@@ -6,9 +6,8 @@
 #
 #   Where Envoy reads requests, Istio lets it send the host of each as SNI and check the certificate for it. On a TCP port it reads
 #   none, so it sends the SNI that the rule gives and checks the names that the rule or the ServiceEntry lists, or else nothing. Without
-#   names any certificate of a trusted CA is good enough, and with the system's CAs that is a certificate for any name. Without SNI
-#   alone, the server is verified but has to guess which certificate is wanted: that is an info, and for a host that is an address,
-#   which no SNI can name, not reported.
+#   names any certificate of a trusted CA is good enough, and with the system's CAs that is a certificate for any name. If
+#   only the SNI is missing, the server is verified but has to guess which certificate is wanted: that is an info.
 #
 #   For DYNAMIC_DNS it is the other way round: the rule's `sni` is sent whichever host a request is for, while the certificate is
 #   checked for that host.
@@ -43,7 +42,6 @@
 #     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows what transportSocket has of sni and matchSubjectAltNames"
 package meshvet.no_server_name
 
-import data.meshvet.lib.address
 import data.meshvet.lib.origination
 import data.meshvet.lib.ports
 import data.meshvet.lib.result
@@ -57,12 +55,11 @@ blocks := [b |
 
 outside(b) := [p |
 	some p in b.ports
-	p.target.kind == "ServiceEntry"
 	not p.in_cluster_name
 	p.compiled
 ]
 
-# What a TCP port lacks for want of a request. SNI holds names, not addresses.
+# What a TCP port lacks for want of a request.
 lacks(b, p) := {l |
 	p.family == "L4"
 	not p.tls
@@ -72,8 +69,6 @@ lacks(b, p) := {l |
 }
 
 has(tls, _, "sni") if origination.given(tls, "sni")
-
-has(_, p, "sni") if address.is_ip(p.host)
 
 has(tls, _, "subjectAltNames") if {
 	is_array(tls.subjectAltNames)

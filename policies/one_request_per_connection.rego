@@ -51,6 +51,7 @@ import rego.v1
 
 uses := mesh.uses(["connectionPool.http.maxRequestsPerConnection"], ["tls", "tls.credentialName"])
 
+# Where there are none, there is no first one to tell of, and no finding.
 handshakes(u) := [p | some p in u.live; p.beside.tls in {"SIMPLE", "MUTUAL"}]
 
 proxy(p) := origination.proxy(input.object, {"credentialName": name}) if {
@@ -67,7 +68,6 @@ findings contains result.with_more(
 	some u in uses
 	u.value == 1
 	hit := handshakes(u)
-	count(hit) > 0
 }
 
 findings contains result.skip(sprintf("%s is not in view, so the kind of its ports is not known", [u.host])) if {

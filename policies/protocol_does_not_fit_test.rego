@@ -4,7 +4,7 @@ import data.meshvet.protocol_does_not_fit
 import rego.v1
 
 entry := {
-	"external": true, "hidden": false, "backend_tls": false,
+	"resolution": "DNS", "external": true, "hidden": false, "backend_tls": false,
 	"hosts": [{"name": "a.example.com", "in_cluster": false}],
 	"ports": [{"index": 0, "number": 443, "name": "web", "named": "", "protocol": "HTTP", "family": "L7", "dials": [443]}],
 }

@@ -49,13 +49,13 @@ outside(b) := [p |
 
 version(b) := v if {
 	v := b.value.version
-	is_string(v)
+	v != null
 } else := "V1"
 
 findings contains result.with_more(
-	result.at(b.path, sprintf("proxyProtocol %s reaches %s, which is outside the mesh", [version(b), ports.named(hit)])),
+	result.at(b.path, sprintf("proxyProtocol %v reaches %s, which is outside the mesh", [version(b), ports.named(hit)])),
 	{
-		"effect": sprintf("Envoy sends a PROXY header (upstream_proxy_protocol, %s) before everything else, TLS too; a server that does not expect it closes the connection", [version(b)]),
+		"effect": sprintf("Envoy sends a PROXY header (upstream_proxy_protocol, %v) before everything else, TLS too; a server that does not expect it closes the connection", [version(b)]),
 		"key": true,
 		"related": [result.also_in(hit[0].target, ["spec", "location"], "the ServiceEntry is outside the mesh by its location")],
 		"subject": ports.subject(hit),

@@ -53,18 +53,9 @@ ignored := {
 
 blocks := [b |
 	some b in mesh.blocks("tls")
-	count(dead(b)) > 0
 	not b.shadowed
-	governs(b)
 	not refused(b.value)
 ]
-
-governs(b) if not b.known
-
-governs(b) if {
-	some p in b.ports
-	p.compiled
-}
 
 refused(tls) if {
 	tls.mode == "SIMPLE"
@@ -78,10 +69,7 @@ dead(b) := [field |
 ]
 
 # A field that is empty or false asks for nothing.
-asks(tls, field) if {
-	not field in {"subjectAltNames", "insecureSkipVerify"}
-	origination.given(tls, field)
-}
+asks(tls, field) if origination.given(tls, field)
 
 asks(tls, "subjectAltNames") if {
 	is_array(tls.subjectAltNames)
@@ -109,7 +97,8 @@ said(fields) := fields[0] if count(fields) == 1
 
 said(fields) := sprintf("%s and %s", [concat(", ", array.slice(fields, 0, count(fields) - 1)), fields[count(fields) - 1]]) if count(fields) > 1
 
-whose(b) := ports.named([p | some p in b.ports; p.compiled]) if b.known
+# It is nobody's if no port is known to have the block: then there is nothing to report.
+whose(b) := ports.named([p | some p in b.ports; p.compiled])
 
 whose(b) := mesh.reach().host if not b.known
 

@@ -29,7 +29,7 @@ test_others_are_related if {
 
 test_odd_values if {
 	every tls in [
-		{"mode": "DISABLE", "sni": 7}, {"mode": "DISABLE", "subjectAltNames": "a"}, {"mode": "DISABLE", "insecureSkipVerify": "true"},
+		{"mode": "DISABLE", "sni": 7}, {"mode": "DISABLE", "subjectAltNames": 7}, {"mode": "DISABLE", "insecureSkipVerify": 1},
 		{"mode": "DISABLE", "caCertificates": null}, {"mode": ["DISABLE"], "sni": "a"}, {"mode": "OTHER", "sni": "a"}, {"sni": "a"},
 	] {
 		count(found(tls)) == 0

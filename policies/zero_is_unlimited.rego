@@ -69,10 +69,7 @@ ejection := "outlierDetection.maxEjectionPercent"
 
 retries := "connectionPool.http.maxRetries"
 
-zero(u) if {
-	is_number(u.value)
-	u.value == 0
-}
+zero(u) if u.value == 0
 
 counts(u) if count(u.live) > 0
 

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
@@ -30,4 +31,12 @@ func andMore(n int) string {
 // suggestAll adds fixes, of which there may be none.
 func suggestAll(fixes []lint.Fix) lint.Extra {
 	return func(f *lint.Finding) { f.Fixes = append(f.Fixes, fixes...) }
+}
+
+// someOf lists up to three names, or two and the number of the others.
+func someOf(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
@@ -140,15 +139,6 @@ func others(rest []mesh.DeadEnd, same func(mesh.DeadEnd) bool) string {
 		return "; 1 more route leads there"
 	}
 	return fmt.Sprintf("; %d more routes lead there", n)
-}
-
-// someOf names a few of a list.
-func someOf(names []string) string {
-	const some = 5
-	if len(names) > some {
-		return strings.Join(names[:some], ", ") + andMore(len(names)-some)
-	}
-	return lint.Enumerate(names)
 }
 
 // portsThere says which ports a host has.

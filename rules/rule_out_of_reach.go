@@ -34,7 +34,7 @@ var _ = register(lint.Rule{
 		Remedy: "Move the rule to the namespace of the ServiceEntry or Service, or drop exportTo if it is meant for its own namespace only. Export the rule " +
 			"to the namespaces that its ServiceEntry is exported to.",
 		Fix:   lint.Unsafe,
-		Proof: lint.Proof{Kind: "ignored", Text: "for the clients in question Istio compiles the same without the rule"},
+		Proof: lint.Proof{Kind: "changes", Text: "for the clients in question Istio compiles the same with the rule and without, and what the rule says once they find it"},
 		Observe: lint.Observe{
 			ConfigDump: "istioctl proxy-config cluster POD --fqdn HOST shows no DestinationRule in its last column",
 		},

@@ -56,7 +56,7 @@ var _ = register(lint.Rule{
 func reportRuleWithoutCluster(p *lint.Pass) {
 	r := p.Mesh.Rule(p.Object)
 	ns := r.Namespace()
-	if r.Host == "" || ns == p.Mesh.Settings().RootNamespace {
+	if r.Host == "" || ns == p.Mesh.Settings().RootNamespace || maybeRoot(p.Mesh, r) {
 		return
 	}
 	hits := p.Mesh.Reach(r.Host, ns)

@@ -26,8 +26,7 @@ var _ = register(lint.Rule{
 			"names the subset; without one it goes through that of the host, to all endpoints, those with the subset's labels included. The " +
 			"limits, timeouts, outlier detection or TLS that the subset sets then hold for nothing.\n\n" +
 			"http, tls and tcp routes count, mirrors too, in whatever namespace and for whatever gateway they are. A subset without a policy of " +
-			"its own is not reported, nor one of which DR226 says that it selects nothing, nor any if the host " +
-			"does not exist.",
+			"its own is not reported, nor one of which DR226 says that it selects nothing.",
 		Remedy: "Route to the subset in a VirtualService, or put the settings into the trafficPolicy of the rule, where they hold for the host.",
 		Proof:  lint.Proof{Kind: "envoy", Text: "the cluster of the subset carries the policy, and no listener and no route names it"},
 		Observe: lint.Observe{
@@ -41,9 +40,6 @@ var _ = register(lint.Rule{
 	},
 	Check: func(p *lint.Pass) error {
 		host := p.Mesh.Rule(p.Object).Host
-		if !p.Reach().Known() && knowsHostsOf(p.Mesh, host) {
-			return nil // a rule for a host that does not exist has no use for anything
-		}
 		for i, s := range p.Object.Spec().Get("subsets").Items() {
 			v, ok := effective.SubsetOf(p.Mesh, p.Object, i)
 			if !ok || s.Get("trafficPolicy").Len() == 0 {

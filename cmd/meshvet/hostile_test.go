@@ -134,6 +134,11 @@ func TestHostileMeshes(t *testing.T) {
 		"subsets for clients of many namespaces": append(repeat(500, func(i int) string {
 			return strings.Replace(rule(fmt.Sprint("d", i), "  host: a.example.com\n  subsets: [{name: x}]\n"), "namespace: ns", fmt.Sprint("namespace: n", i), 1)
 		}), one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "{match: [{uri: {prefix: /#}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 80}}}]}"))),
+		"Gateways times subsets": append(repeat(400, func(i int) string {
+			return object("Gateway", fmt.Sprint("g", i), "  selector: {app: out}\n"+list("servers", 20, "{port: {number: 44#, protocol: HTTPS}, hosts: [a#.example.com], tls: {mode: ISTIO_MUTUAL}}"))
+		}), repeat(40, func(i int) string {
+			return object("DestinationRule", fmt.Sprint("d", i), "  host: out.ns.svc.cluster.local\n"+list("subsets", 200, "{name: s#, trafficPolicy: {portLevelSettings: [{port: {number: 443}, tls: {mode: ISTIO_MUTUAL}}, {port: {number: 444}, tls: {mode: ISTIO_MUTUAL, sni: x}}]}}"))
+		})...),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

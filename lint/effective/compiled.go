@@ -17,5 +17,8 @@ func (p Port) Dynamic() bool {
 
 // Compiled says whether Istio compiles a cluster for the port at all, so that a policy for it can mean something.
 func (p Port) Compiled() bool {
+	if t := p.Target; t != nil && t.IsService() && !inMesh(t) {
+		return false // ExternalName: Istio knows the host as an alias of another only
+	}
 	return p.Family != mesh.NoProxy && (p.Cluster != DynamicDNS || !p.Host.IsWildcard() || p.Dynamic())
 }

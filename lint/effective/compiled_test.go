@@ -34,3 +34,14 @@ func TestCompiled(t *testing.T) {
 		}
 	}
 }
+
+// TestCompiledOfServices: of a Service of type ExternalName Istio compiles nothing.
+func TestCompiledOfServices(t *testing.T) {
+	for kind, want := range map[string]bool{"ClusterIP": true, "ExternalName": false} {
+		ix, objects := world(t, "", rule("r", "db.shop.svc.cluster.local", ""),
+			"apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: shop}\nspec: {type: "+kind+", externalName: db.example.com, ports: [{port: 80, name: http}]}\n")
+		if got := effective.ReachOf(ix, objects[0]).Ports[0].Compiled(); got != want {
+			t.Errorf("%s: %t", kind, got)
+		}
+	}
+}

@@ -22,21 +22,25 @@ func (o Originated) Mode() string { return o.Block.Value.Get("mode").Str() }
 // OriginatedOf lists, host by host and port by port, each tls block that is in effect on a port of a ServiceEntry for some clients, be
 // it for some workloads of a namespace or in a subset only. Blocks that switch TLS off, or say nothing, are left out.
 func OriginatedOf(ix *mesh.Index, t *mesh.Target) []Originated {
-	if t == nil || t.IsService() || ix.Hidden(t) {
+	if t == nil {
 		return nil
 	}
 	var out []Originated
 	for _, h := range t.Hosts {
-		rules := ix.RulesReaching(h)
-		if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
-			continue
-		}
-		out = append(out, originatedOn(ix, t, h, rules)...)
+		out = append(out, OriginatedFor(ix, t, h)...)
 	}
 	return out
 }
 
-func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.DestinationRule) []Originated {
+// OriginatedFor is OriginatedOf for one of the hosts.
+func OriginatedFor(ix *mesh.Index, t *mesh.Target, h mesh.Host) []Originated {
+	if t.IsService() || ix.Hidden(t) {
+		return nil
+	}
+	rules := ix.RulesReaching(h)
+	if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
+		return nil
+	}
 	found := map[uint32][]Originated{}
 	rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
 	for _, client := range ix.ClientNamespaces(t) {
@@ -71,6 +75,43 @@ func originatedOn(ix *mesh.Index, t *mesh.Target, h mesh.Host, rules []*mesh.Des
 	for _, p := range t.Ports {
 		out = append(out, found[p.Number]...)
 		delete(found, p.Number)
+	}
+	return out
+}
+
+// PlaintextOf lists, host by host, the ports of a ServiceEntry whose requests Envoy sends on unencrypted: they are outside the mesh, no
+// DestinationRule asks for TLS there for any client, and the routes of some clients lead there.
+func PlaintextOf(ix *mesh.Index, t *mesh.Target) []Port {
+	if t == nil || !t.External || t.IsService() || ix.Hidden(t) {
+		return nil
+	}
+	type place struct {
+		host mesh.Host
+		port uint32
+	}
+	passed := map[place]bool{} // where TLS is started, and what is listed
+	for _, o := range OriginatedOf(ix, t) {
+		passed[place{o.Host, o.Port.Number}] = true
+	}
+	var out []Port
+	for _, h := range t.Hosts {
+		if ix.Settings().InCluster(h) {
+			continue
+		}
+		rerouted := len(ix.VirtualServicesFor(h)) > 0 || ix.HasHTTPRoute(t)
+		for _, client := range ix.ClientNamespaces(t) {
+			owner := ix.Resolve(h, client)
+			if owner == nil || owner.Namespace() != t.Namespace() {
+				continue
+			}
+			for _, p := range mergedPorts(ix, h, owner, client) {
+				at := place{h, p.Number}
+				if p.Target == t && p.Family == mesh.L7 && p.Compiled() && !passed[at] && (!rerouted || leadsThere(ix, client, h, p.Number)) {
+					passed[at] = true
+					out = append(out, p)
+				}
+			}
+		}
 	}
 	return out
 }

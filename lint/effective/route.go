@@ -20,6 +20,7 @@ type Retry struct {
 	Timeout, PerTry time.Duration
 	// Reconnects says that an attempt that finds no connection is tried again too.
 	Reconnects bool
+	Route      *mesh.Route // nil for the route that Istio makes by itself
 	// Hash is what consistentHash makes of the route: by which key requests are told apart. The paths are those of the route.
 	Hash []Setting
 }
@@ -39,6 +40,7 @@ func (c *compilation) retries() []Retry {
 		at := r.Path[:3]
 		route := r.Object.Lookup(at)
 		retry := byDefault
+		retry.Route = r
 		if v := route.Get("retries"); v.Set() {
 			retry.Attempts = whole(v.Get("attempts"))
 			retry.Origin = Origin{Kind: FromObject, Object: r.Object, Path: at.Child("retries", "attempts")}

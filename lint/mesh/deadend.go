@@ -206,6 +206,32 @@ func (x *Index) hasSubset(e *DeadEnd, sidecars bool) bool {
 // RoutedTo returns the VirtualServices with a route to a host, by name.
 func (x *Index) RoutedTo(h Host) []*object.Object { return x.sentTo.at(x.seed, h) }
 
+// RoutedPorts lists the ports of a host that routes to a subset of it name, in order; with no subset those of all routes. Of a host
+// that very many routes lead to it looks at some.
+func (x *Index) RoutedPorts(h Host, subset string) []uint32 {
+	var out []uint32
+	left := 1000
+	for _, vs := range x.RoutedTo(h) {
+		for _, kind := range RouteKinds() {
+			for _, rule := range vs.Spec().Get(kind).Items() {
+				for _, r := range rule.Get("route").Items() {
+					if left--; left < 0 {
+						return out
+					}
+					d := r.Get("destination")
+					n := uint32(d.At("port", "number").Int())
+					if n != 0 && !slices.Contains(out, n) && (subset == "" || d.Get("subset").Str() == subset) &&
+						QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain) == h {
+						out = append(out, n)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // destinationsOf lists the hosts that routes of a VirtualService lead to, each once; none for other kinds.
 func (x *Index) destinationsOf(o *object.Object) []Host {
 	if o.Kind != object.VirtualService {

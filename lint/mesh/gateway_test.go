@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func gateway(ns, name, selector string) string {
-	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: " + ns + ", name: " + name + "}\nspec: {selector: {" + selector + "}}\n---\n"
+func gateway(ns, selector string) string {
+	return "apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {namespace: " + ns + ", name: a}\nspec: {selector: {" + selector + "}}\n---\n"
 }
 
 func TestGatewayNamespaces(t *testing.T) {
@@ -22,13 +22,13 @@ func TestGatewayNamespaces(t *testing.T) {
 	}{
 		{"the root namespace", Settings{}, "", []string{"istio-system"}},
 		{"whatever its name", Settings{RootNamespace: "control"}, "", []string{"control"}},
-		{"a Gateway's own without a Service", Settings{}, gateway("edge", "a", "istio: out"), []string{"edge", "istio-system"}},
-		{"that of its Service", Settings{}, gateway("shop", "a", "istio: out") + service("edge", "istio: out, app: gw"), []string{"edge", "istio-system"}},
-		{"of each of its Services", Settings{}, gateway("shop", "a", "istio: out") + service("edge", "istio: out") + service("border", "istio: out"), []string{"border", "edge", "istio-system"}},
-		{"not of one with some of the labels", Settings{}, gateway("edge", "a", "istio: out, app: gw") + service("shop", "istio: out") + service("pay", "app: gw"), []string{"edge", "istio-system"}},
-		{"not of one with another value", Settings{}, gateway("edge", "a", "istio: out, app: gw") + service("shop", "istio: out, app: web"), []string{"edge", "istio-system"}},
-		{"a Gateway for all gateways", Settings{}, gateway("edge", "a", "") + service("shop", "app: web"), []string{"edge", "istio-system"}},
-		{"what the settings say instead", Settings{GatewayNamespaces: []string{"out", "in"}}, gateway("edge", "a", "istio: out"), []string{"in", "out"}},
+		{"a Gateway's own without a Service", Settings{}, gateway("edge", "istio: out"), []string{"edge", "istio-system"}},
+		{"that of its Service", Settings{}, gateway("shop", "istio: out") + service("edge", "istio: out, app: gw"), []string{"edge", "istio-system"}},
+		{"of each of its Services", Settings{}, gateway("shop", "istio: out") + service("edge", "istio: out") + service("border", "istio: out"), []string{"border", "edge", "istio-system"}},
+		{"not of one with some of the labels", Settings{}, gateway("edge", "istio: out, app: gw") + service("shop", "istio: out") + service("pay", "app: gw"), []string{"edge", "istio-system"}},
+		{"not of one with another value", Settings{}, gateway("edge", "istio: out, app: gw") + service("shop", "istio: out, app: web"), []string{"edge", "istio-system"}},
+		{"a Gateway for all gateways", Settings{}, gateway("edge", "") + service("shop", "app: web"), []string{"edge", "istio-system"}},
+		{"what the settings say instead", Settings{GatewayNamespaces: []string{"out", "in"}}, gateway("edge", "istio: out"), []string{"in", "out"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, world(t, c.settings, c.objects).GatewayNamespaces()); diff != "" {

@@ -58,11 +58,15 @@ type Index struct {
 	sidecars      map[string]*sidecars // by namespace
 	sidecarSpaces []string
 
+	portsOnce sync.Once
+	atPort    map[uint32][]Server // servers of Gateways by port
+
 	pools         sync.Map // of []pools, by the host string of rules, each made when it is first asked for
 	entrances     sync.Map // of entrance, by VirtualService, likewise
 	idle          sync.Map // of IdleRoutes, likewise
 	sidecarRoutes sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
 	deadEnds      sync.Map // of []DeadEnd, likewise
+	servers       sync.Map // of []Server, by host and port of a Service, likewise
 	clients       sync.Map // of []string, the client namespaces of a target, likewise
 	gathered      sync.Mutex
 	gatherings    map[any]*gathering // by Host or listener, each made when it is first asked for

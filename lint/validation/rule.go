@@ -398,10 +398,13 @@ func (r *review) tls(at object.Path, tls object.Value) {
 		return
 	}
 	if mode == "MUTUAL" {
-		for _, name := range []string{"clientCertificate", "privateKey"} {
-			if !has(name) {
-				r.missing(at, name, "mode MUTUAL needs %s, a file in the proxy, or credentialName", name)
-			}
+		switch certificate, key := has("clientCertificate"), has("privateKey"); {
+		case !certificate && !key:
+			r.missing(at, "clientCertificate", "mode MUTUAL needs clientCertificate and privateKey, files in the proxy, or credentialName")
+		case !certificate:
+			r.missing(at, "clientCertificate", "mode MUTUAL needs clientCertificate beside privateKey %s", tls.Get("privateKey").Str())
+		case !key:
+			r.missing(at, "privateKey", "mode MUTUAL needs privateKey beside clientCertificate %s", tls.Get("clientCertificate").Str())
 		}
 	}
 }

@@ -109,7 +109,7 @@ func hostFault(h string, wildcard bool) string {
 		}
 	}
 	last := parts[len(parts)-1]
-	if _, err := strconv.Atoi(last); err == nil {
+	if _, err := strconv.Atoi(last); err == nil && !strings.ContainsAny(h, ":/") {
 		return fmt.Sprintf("ends in %s, a number, which no name can; an address belongs under addresses or endpoints", last)
 	}
 	for i, part := range parts {

@@ -38,6 +38,8 @@ func TestRefusalsBesideTheSchema(t *testing.T) {
 		{"every host", "ServiceEntry", "", `hosts: ["*"]`, `spec.hosts[0]: the host is "*", and a ServiceEntry cannot be for every host there is`},
 		{"empty host", "ServiceEntry", "", `hosts: [""]`, `spec.hosts[0]: host "" is empty`},
 		{"long host", "ServiceEntry", "", `hosts: [` + strings.Repeat("a.", 130) + `com]`, `has 263 characters, and 255 are the most that a name can have`},
+		{"colons before a number", "ServiceEntry", "", `hosts: ["a.com:g:0.0.1"]`, `spec.hosts[0]: host "a.com:g:0.0.1" holds a colon`},
+		{"certificate without a key", "DestinationRule", "", `host: a, trafficPolicy: {tls: {mode: MUTUAL, privateKey: /k}}`, "tls.clientCertificate: mode MUTUAL needs clientCertificate beside privateKey /k"},
 		{"endpoints beside a selector", "ServiceEntry", "", `hosts: [a.com], resolution: STATIC, workloadSelector: {labels: {a: b}}, endpoints: [{address: 192.0.2.1}]`, "spec.endpoints: endpoints stand beside workloadSelector"},
 		{"selector with a star", "ServiceEntry", "", `hosts: [a.com], workloadSelector: {labels: {"a*": b}}`, "spec.workloadSelector.labels.a*: the selector has the label a*=b"},
 		{"selector without a name", "ServiceEntry", "", `hosts: [a.com], workloadSelector: {labels: {"": b}}`, "the selector has a label with an empty name"},
@@ -77,7 +79,7 @@ func TestRefusalsBesideTheSchema(t *testing.T) {
 		{"nameless cookie", "DestinationRule", "", `host: a, trafficPolicy: {loadBalancer: {consistentHash: {httpCookie: {attributes: [{value: a}]}}}}`, "httpCookie has no name|attribute 1 of httpCookie has no name"},
 		{"nameless subset", "DestinationRule", "", `host: a, subsets: [{labels: {a: b}}]`, "spec.subsets[0].name: subset 1 has no name"},
 		{"chosen workloads elsewhere", "DestinationRule", "", `host: a, exportTo: [shop, b], workloadSelector: {matchLabels: {a: b}}`, "spec.exportTo: exportTo is shop, b, and a DestinationRule with a workloadSelector"},
-		{"mutual TLS without a certificate", "DestinationRule", "", `host: a, trafficPolicy: {tls: {mode: MUTUAL}}`, "mode MUTUAL needs clientCertificate|mode MUTUAL needs privateKey"},
+		{"mutual TLS without a certificate", "DestinationRule", "", `host: a, trafficPolicy: {tls: {mode: MUTUAL}}`, "mode MUTUAL needs clientCertificate and privateKey, files in the proxy"},
 		{"nothing verified, from a secret", "DestinationRule", "", `host: a, trafficPolicy: {tls: {mode: SIMPLE, insecureSkipVerify: true, credentialName: b}}`, "credentialName stands beside insecureSkipVerify: true"},
 		{"annotations", "DestinationRule", `, annotations: {internal.istio.io/parent-namespace: a}`, `host: a`, "annotation internal.istio.io/parent-namespace cannot be set: only istiod may set it"},
 

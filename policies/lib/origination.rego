@@ -11,9 +11,8 @@ import rego.v1
 #   The proxies that start the TLS of a tls block of a DestinationRule. Sidecars load no credential from a Secret without a
 #   workloadSelector, and then start none at all.
 proxy(manifest, tls) := "Envoy of a gateway" if {
-	name := object.get(tls, "credentialName", "")
-	name != ""
-	not startswith(name, "configmap://")
+	given(tls, "credentialName")
+	not startswith(tls.credentialName, "configmap://")
 	object.get(manifest.spec, "workloadSelector", null) == null
 } else := "Envoy"
 
@@ -44,11 +43,13 @@ given(tls, field) if {
 # METADATA
 # description: The CAs of which one must have issued the server's certificate, in words.
 trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
-	startswith(object.get(tls, "credentialName", ""), "configmap://")
+	given(tls, "credentialName")
+	startswith(tls.credentialName, "configmap://")
 } else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
-	object.get(tls, "credentialName", "") != ""
+	given(tls, "credentialName")
 } else := sprintf("the CAs in %s", [tls.caCertificates]) if {
-	not object.get(tls, "caCertificates", "") in {"", "system"}
+	given(tls, "caCertificates")
+	tls.caCertificates != "system"
 } else := "the system CAs"
 
 # METADATA

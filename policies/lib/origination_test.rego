@@ -11,6 +11,7 @@ test_others_are_for_all if {
 	origination.proxy({"spec": {"workloadSelector": {"matchLabels": {"app": "a"}}}}, {"credentialName": "partner"}) == "Envoy"
 	origination.proxy({"spec": {}}, {"credentialName": "configmap://partner"}) == "Envoy"
 	origination.proxy({"spec": {}}, {"mode": "SIMPLE"}) == "Envoy"
+	origination.proxy({"spec": {}}, {"mode": "SIMPLE", "credentialName": 7}) == "Envoy"
 }
 
 test_what_starts_tls if {
@@ -34,6 +35,7 @@ test_who_is_trusted if {
 	origination.trusted({"caCertificates": "/ca"}) == "the CAs in /ca"
 	origination.trusted({"caCertificates": "system"}) == "the system CAs"
 	origination.trusted({}) == "the system CAs"
+	origination.trusted({"credentialName": 7, "caCertificates": 7}) == "the system CAs"
 }
 
 a := {"host": "b.example.com", "mode": "SIMPLE", "path": ["spec", "trafficPolicy", "tls"], "rule": {"kind": "DestinationRule", "namespace": "web", "name": "a"}}

@@ -51,6 +51,9 @@ type options struct {
 	show    *regexp.Regexp // print the findings of these rules; nil prints none
 	perRepo bool           // print a line per repository
 	timeout time.Duration  // of one run
+	config  string         // of meshvet; "" = the defaults
+	sample  string         // file with what people think of findings; "" = none
+	report  string         // Markdown file in which the counts are written; "" = none
 }
 
 // run is main with its surroundings handed in. It returns 0, 1 when a run broke a promise, or 2 when nothing could be
@@ -75,19 +78,63 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 
-	sum := newTally(known)
-	began := time.Now()
-	for _, name := range repositories {
-		sum.add(lint(ctx, opt, name))
-	}
-	if err := sum.print(stdout, opt, time.Since(began)); err != nil {
+	sum, took := lintAll(ctx, opt, known, repositories)
+	if err := sum.print(stdout, opt, took); err != nil {
 		fmt.Fprintln(stderr, "corpus:", err)
 		return 2
 	}
-	if len(sum.broken) > 0 {
+	lag, err := compile(ctx, opt, sum, known, repositories)
+	if err != nil {
+		fmt.Fprintln(stderr, "corpus:", err)
+		return 2
+	}
+	for _, l := range lag {
+		fmt.Fprintln(stderr, "corpus:", l)
+	}
+	if len(sum.broken)+len(lag) > 0 {
 		return 1
 	}
 	return 0
+}
+
+// lintAll runs meshvet in each repository.
+func lintAll(ctx context.Context, opt options, known []rule, repositories []string) (*tally, time.Duration) {
+	t := newTally(known)
+	began := time.Now()
+	for _, name := range repositories {
+		t.add(lint(ctx, opt, name))
+	}
+	return t, time.Since(began)
+}
+
+// compile writes the report, for which everything is linted once more with all rules on and all kinds declared complete; and says where
+// the sample lags behind.
+func compile(ctx context.Context, opt options, sum *tally, known []rule, repositories []string) ([]string, error) {
+	if opt.sample == "" {
+		return nil, nil
+	}
+	sample, err := readSample(opt.sample)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "corpus")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // of no use to anybody
+	opt.config = filepath.Join(dir, "strict.yaml")
+	if err := os.WriteFile(opt.config, []byte("extends: [strict]\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("write a configuration: %w", err)
+	}
+	opt.args = append(slices.Clone(opt.args), "--complete")
+	strict, _ := lintAll(ctx, opt, known, repositories)
+	sum.broken = append(sum.broken, strict.broken...)
+	if opt.report != "" {
+		if err := writeReport(opt.report, sum, strict, sample); err != nil {
+			return nil, err
+		}
+	}
+	return checkSample(sample, sum, strict), nil
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -96,6 +143,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("corpus", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&show, "show", "", "print the findings of the rules whose id or name matches `REGEXP` whole")
+	flags.StringVar(&opt.sample, "sample", "", "compare with a `CSV` of findings that somebody has read: file,rule,verdict,reason")
+	flags.StringVar(&opt.report, "report", "", "write the counts into a Markdown `FILE`; needs -sample")
 	flags.BoolVar(&opt.perRepo, "per-repository", false, "print a line per repository")
 	flags.DurationVar(&opt.timeout, "timeout", 2*time.Minute, "limit for one repository")
 	flags.Usage = func() {
@@ -230,8 +279,8 @@ func lint(ctx context.Context, opt options, name string) result {
 
 	ctx, cancel := context.WithTimeout(ctx, opt.timeout)
 	defer cancel()
-	// An empty configuration file: the defaults, whatever lies in the folders above.
-	args := append([]string{"lint", "--config", os.DevNull, "--format", "json"}, opt.args...)
+	// An empty configuration file means the defaults, whatever lies in the folders above.
+	args := append([]string{"lint", "--config", cmp.Or(opt.config, os.DevNull), "--format", "json"}, opt.args...)
 	cmd := exec.CommandContext(ctx, opt.binary, append(args, ".")...)
 	cmd.Dir = filepath.Join(opt.corpus, name)
 	var out, diagnostics bytes.Buffer

@@ -35,7 +35,10 @@ var _ = register(lint.Rule{
 			Flags:      []string{"UH"},
 			ConfigDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows outlierDetection beside \"type\": \"ORIGINAL_DST\" or \"LOGICAL_DNS\"; istioctl proxy-config endpoint shows one address",
 		},
-		Supersedes: []lint.Supersede{{Rule: "DR205", Scope: lint.ScopeBlock}, {Rule: "SE102", Scope: lint.ScopePort}},
+		Supersedes: []lint.Supersede{
+			{Rule: "DR205", Scope: lint.ScopeBlock}, {Rule: "DR206", Scope: lint.ScopeBlock},
+			{Rule: "DR210", Scope: lint.ScopeBlock}, {Rule: "DR212", Scope: lint.ScopeBlock}, {Rule: "SE102", Scope: lint.ScopePort},
+		},
 		References: []string{
 			"https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/outlier",
 			"https://istio.io/latest/docs/reference/config/networking/destination-rule/#OutlierDetection",

@@ -127,7 +127,7 @@ func (c *compilation) locality() {
 		c.weighted(lb.Value.Get("localityLbSetting"), "loadBalancer.localityLbSetting", lb.at("localityLbSetting"))
 	case trafficDistribution(c.owner) != "":
 		c.out.message(localityWeighted, "", c.fromTarget("metadata", "annotations"))
-		c.splitByPriority()
+		c.splitByPriority(c.fromTarget("metadata", "annotations"))
 	case meshwide.Get("zoneAwareLbSetting").Set() && c.version.Has(istio.ZoneAware):
 		c.zoneAware(meshwide.Get("zoneAwareLbSetting"), "meshConfig.zoneAwareLbSetting", c.policy.fromMesh("zoneAwareLbSetting"))
 	case meshwide.Get("localityLbSetting").Set():
@@ -146,13 +146,13 @@ func (c *compilation) weighted(s object.Value, field string, from Origin) {
 		c.out.message(localityWeighted, field, from)
 	}
 	if failsOver && s.Get("distribute").Len() == 0 && s.Get("failoverPriority").Len() > 0 {
-		c.splitByPriority()
+		c.splitByPriority(from.below("failoverPriority"))
 	}
 }
 
 // splitByPriority: where Envoy resolves names, Istio sorts the endpoints by failoverPriority as if all were of one locality, and
 // reads beyond the end of a list if they are not. Source: Istio's loadbalancer.go, applyFailoverPriorityPerLocality.
-func (c *compilation) splitByPriority() {
+func (c *compilation) splitByPriority(over Origin) {
 	if c.chosen != nil || c.typ != StrictDNS && c.typ != LogicalDNS {
 		return
 	}
@@ -162,6 +162,7 @@ func (c *compilation) splitByPriority() {
 	}
 	if len(localities) > 1 {
 		c.c.Panics = "failoverPriority for names in several localities: istiod reads beyond the end of a list"
+		c.c.PanicsOver = over
 	}
 }
 
@@ -172,7 +173,7 @@ func (c *compilation) zoneAware(s object.Value, field string, from Origin) {
 		c.out.message(at+".routing_enabled", field+".enabled", from.below("enabled"))
 	}
 	if on := s.Get("enabled"); (!on.Set() || on.Bool()) && s.Get("failoverPriority").Len() > 0 {
-		c.splitByPriority()
+		c.splitByPriority(from.below("failoverPriority"))
 	}
 	if v := s.Get("minClusterSize"); v.Set() {
 		c.out.set(at+".min_cluster_size", strconv.FormatInt(whole(v), 10), field+".minClusterSize", from.below("minClusterSize"))

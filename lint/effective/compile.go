@@ -25,6 +25,8 @@ type Cluster struct {
 	Absent string
 	// Panics says that Istio's compiler panics on the input, and why.
 	Panics string
+	// PanicsOver is the setting over which it does.
+	PanicsOver Origin
 
 	Settings []Setting // of the cluster
 	TCP      []Setting // of the tcp_proxy that leads to it, for ports that have one

@@ -770,6 +770,7 @@ func listenerRows() []compiled {
 		{why: "a subset does not inherit the tunnel", in: []string{dns("443 TLS"), subset(tunnel, "outlierDetection: {}"), tlsRoute}, at: "443/v1", tcp: []string{"no tunneling_config"}},
 		{why: "a subset's own tunnel", in: []string{dns("443 TLS"), subset("", tunnel), tlsRoute}, at: "443/v1", tcp: []string{"tunneling_config.hostname t.example.com:443"}},
 		{why: "requests have no tunnel", in: []string{dns("80 HTTP"), policy(tunnel)}, at: "80", tcp: []string{"no tunneling_config"}},
+		{why: "but what a tcp route sends to their port has", in: []string{dns("80 HTTP"), policy(tunnel), virtualService("tcp: [{match: [{port: 5000}], route: [{destination: {host: api.example.com, port: {number: 80}}}]}]")}, at: "80", tcp: []string{"tunneling_config.hostname t.example.com:443"}},
 
 		retried("Istio's retries", "", "2 timeout 0s"),
 		retried("the mesh's retries", "defaultHttpRetryPolicy: {attempts: 5}", "5 timeout 0s"),

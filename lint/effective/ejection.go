@@ -18,6 +18,7 @@ func (c *compilation) ejection() {
 	percent, from := whole(od.Value.Get("minHealthPercent")), od.at("minHealthPercent")
 	if c.typ == DynamicDNS && percent >= 0 {
 		c.c.Panics = "outlierDetection for a DYNAMIC_DNS host: istiod dereferences a missing common_lb_config"
+		c.c.PanicsOver = od.at()
 		return
 	}
 	const at = "outlier_detection."

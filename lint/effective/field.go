@@ -371,9 +371,9 @@ func countsResponses(port Port, p *Policy) bool {
 
 func balances(port Port, _ *Policy) bool { return port.Cluster.HasList() }
 
-// hashes: tcp_proxy can hash nothing but the client's address.
+// hashes: tcp_proxy can hash nothing but the client's address, and does so only if a level says it from which it takes that.
 func hashes(port Port, p *Policy) bool {
-	return balances(port, p) && (!port.ForwardsBytes() || p.Blocks["loadBalancer"].Value.At("consistentHash", "useSourceIp").Bool())
+	return balances(port, p) && (!port.ForwardsBytes() || hashesSource(p.Blocks["loadBalancer"]) && hashesSource(p.Hash))
 }
 
 // prefersLocality: shares by locality work by themselves; failover, and switching it off, mean something only where endpoints

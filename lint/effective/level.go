@@ -105,3 +105,31 @@ func EndpointCount(ix *mesh.Index, h mesh.Host, t *mesh.Target, port mesh.Port, 
 	}
 	return n, fixed || n > 0 || labels.Len() > 0
 }
+
+// Localities returns the localities of the endpoints that Envoy holds for a port of a target, as EndpointCount counts them; endpoints
+// without one share the empty locality, and so does a host that is looked up itself. known is false where labels choose workloads.
+func Localities(ix *mesh.Index, h mesh.Host, t *mesh.Target, port mesh.Port, labels object.Value) (out []string, known bool) {
+	fixed := ClusterTypeOf(t) == EDS
+	for _, m := range ix.Merged(h, t, t.Namespace()) {
+		if !slices.ContainsFunc(m.Ports, func(p mesh.Port) bool {
+			return fixed && p.Name == port.Name || !fixed && p.Number == port.Number
+		}) {
+			continue
+		}
+		if m.IsService() || m.HasSelector() {
+			return nil, false
+		}
+		if m.Endpoints().Len() == 0 && labels.Len() == 0 && !slices.Contains(out, "") {
+			out = append(out, "")
+		}
+		for _, e := range m.Endpoints().Items() {
+			if l := e.Get("locality").Str(); mesh.HasLabels(e, labels) && !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out, true
+}
+
+// StaysNear says whether a target asks for its traffic to stay near its clients. Istio then takes no panic threshold from a rule.
+func StaysNear(t *mesh.Target) bool { return trafficDistribution(t) != "" }

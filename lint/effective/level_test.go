@@ -3,6 +3,8 @@ package effective_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -57,6 +59,42 @@ func TestEndpointCount(t *testing.T) {
 			}
 			if got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLocalities(t *testing.T) {
+	const near, far = "{address: 203.0.113.1, locality: r1/z1, labels: {row: a}}", "{address: 203.0.113.2, locality: r2/z1}"
+	for name, c := range map[string]struct {
+		in     []string
+		labels string
+		want   []string
+		known  bool
+	}{
+		"of endpoints":                {in: []string{entry("a", api, "STATIC", "endpoints: ["+near+", "+far+", "+near+"]", "443 TLS")}, want: []string{"r1/z1", "r2/z1"}, known: true},
+		"of a subset":                 {in: []string{entry("a", api, "STATIC", "endpoints: ["+near+", "+far+"]", "443 TLS")}, labels: "{row: a}", want: []string{"r1/z1"}, known: true},
+		"none":                        {in: []string{entry("a", api, "STATIC", "endpoints: [{address: 203.0.113.1}]", "443 TLS")}, want: []string{""}, known: true},
+		"of the host itself":          {in: []string{entry("a", api, "DNS", "", "443 TLS")}, want: []string{""}, known: true},
+		"in another entry":            {in: []string{entry("a", api, "DNS", "endpoints: ["+near+"]", "443 TLS"), entry("b", api, "DNS", "", "443 TLS")}, want: []string{"r1/z1", ""}, known: true},
+		"for another port":            {in: []string{entry("a", api, "DNS", "endpoints: ["+near+"]", "443 TLS"), entry("b", api, "DNS", "endpoints: ["+far+"]", "80 HTTP")}, want: []string{"r1/z1"}, known: true},
+		"of workloads":                {in: []string{entry("a", api, "STATIC", "workloadSelector: {labels: {app: x}}", "443 TLS")}},
+		"of workloads beside a fixed": {in: []string{entry("a", api, "STATIC", "endpoints: ["+near+"]", "443 TLS"), entry("b", api, "STATIC", "workloadSelector: {labels: {app: x}}", "443 TLS")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ix, _ := world(t, "", c.in...)
+			var labels object.Value
+			if c.labels != "" {
+				doc, problem := object.ParseDocument("labels", []byte(c.labels), object.Limits{})
+				if problem != nil {
+					t.Fatal(problem.Message)
+				}
+				labels = doc.Root()
+			}
+			target := ix.Targets(api)[0]
+			got, known := effective.Localities(ix, api, target, target.Ports[0], labels)
+			if diff := cmp.Diff(c.want, got); diff != "" || known != c.known {
+				t.Errorf("known %t (-want +got):\n%s", known, diff)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 // tcpProxy compiles the tcp_proxy that sends to a single cluster: it reads the destination level only, whatever port entries say,
 // and of a subset the loadBalancer and the tunnel. Source: Istio's pilot/pkg/networking/core/networkfilter.go.
 func (c *compilation) tcpProxy(s *mesh.Subset) []Setting {
-	if !c.hasFamily(mesh.L4) {
+	if !c.hasFamily(mesh.L4) && len(c.ix.ByteRoutes(c.port.Host, c.port.Number)) == 0 {
 		return nil
 	}
 	out := settings{}
@@ -28,7 +28,7 @@ func (c *compilation) tcpProxy(s *mesh.Subset) []Setting {
 	if v := tcp.Get("maxConnectionDuration"); v.Set() {
 		out.set("max_downstream_connection_duration", seconds(v), "connectionPool.tcp.maxConnectionDuration", dest.at("connectionPool", "tcp", "maxConnectionDuration"))
 	}
-	c.hashPolicy(&out, dest, s)
+	c.hashPolicy(&out)
 	tunnel, from := dest.Value.Get("tunnel"), dest.at("tunnel")
 	if s != nil {
 		tunnel = s.Value().At("trafficPolicy", "tunnel")
@@ -45,15 +45,10 @@ func (c *compilation) tcpProxy(s *mesh.Subset) []Setting {
 }
 
 // hashPolicy: of the keys of consistentHash only the client's address means something to tcp_proxy.
-func (c *compilation) hashPolicy(out *settings, dest Source, s *mesh.Subset) {
-	lb, from := dest.Value.Get("loadBalancer"), dest.at("loadBalancer")
-	if s != nil {
-		if own := s.Value().At("trafficPolicy", "loadBalancer"); own.Set() {
-			lb = own
-			from = Origin{Kind: FromObject, Object: s.Rule.Object, Path: object.Path{"spec", "subsets", s.Index, "trafficPolicy", "loadBalancer"}}
-		}
-	}
-	if lb.At("consistentHash", "useSourceIp").Bool() {
-		out.message("hash_policy[0].source_ip", "loadBalancer.consistentHash.useSourceIp", from.below("consistentHash", "useSourceIp"))
+func (c *compilation) hashPolicy(out *settings) {
+	if lb := c.policy.Hash; hashesSource(lb) {
+		out.message("hash_policy[0].source_ip", "loadBalancer.consistentHash.useSourceIp", lb.at("consistentHash", "useSourceIp"))
 	}
 }
+
+func hashesSource(lb Source) bool { return lb.Value.At("consistentHash", "useSourceIp").Bool() }

@@ -126,7 +126,7 @@ func LostBetween(ix *mesh.Index, instead, rule *mesh.Merged, ports []Port) []Los
 // compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
 	out := lost(outer, inner, ports, false)
-	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt, version: inner.version}
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Hash: inner.Hash, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt, version: inner.version}
 	for i := range out {
 		if b := out[i].Field.Block(); inner.FromMesh(b) {
 			out[i].OverMesh = true

@@ -33,6 +33,9 @@ type Policy struct {
 	// Listener is the destination level's connectionPool: tcp_proxy takes idleTimeout and maxConnectionDuration from there,
 	// whatever a port entry or a subset says.
 	Listener Source
+	// Hash is the loadBalancer from which tcp_proxy takes what it hashes: a subset's own or the destination level's, whatever a port
+	// entry says.
+	Hash Source
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
@@ -140,6 +143,7 @@ func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
 	}
 	level := l.Policy.Lookup(destinationLevel)
 	p.Listener = source(l.Policy, destinationLevel, "connectionPool")
+	p.Hash = source(l.Policy, destinationLevel, "loadBalancer")
 	entry := -1
 	if !without.Entry {
 		entry = EntryFor(level, port)
@@ -169,6 +173,9 @@ func (l Levels) fromSubset(p *Policy, port uint32, without Without) {
 	level := l.Subset.Lookup(at)
 	if !level.Set() {
 		return
+	}
+	if own := source(l.Subset, at, "loadBalancer"); own.Set() {
+		p.Hash = own
 	}
 	entry := -1
 	if !without.SubsetEntry {

@@ -140,3 +140,34 @@ func (l *Level) HasRetryBudget(ix *mesh.Index, o *object.Object) bool {
 	}
 	return len(l.Ports) > 0
 }
+
+// Meets says whether a block that the level writes is in effect anywhere together with another one, a default of the mesh's
+// included: on a port that the level reaches, or in a subset that inherits the block.
+func (l *Level) Meets(ix *mesh.Index, o *object.Object, block, other string) bool {
+	var numbers []uint32
+	for _, port := range l.Ports {
+		numbers = append(numbers, port.Number)
+	}
+	if len(numbers) == 0 {
+		numbers = []uint32{l.Port} // the host is not in view, or has no such port
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	var subsets []mesh.Subset
+	merged := ix.MergedWith(o)
+	if merged != nil && (l.Kind == Destination || l.Kind == PortEntry) {
+		subsets = merged.Subsets
+	}
+	for _, n := range numbers {
+		if l.in(ix, o).For(n, Without{}).Block(other).Set() {
+			return true
+		}
+		for _, s := range subsets {
+			p := levelsOfSubset(ix, merged, s).For(n, Without{})
+			if from := p.Block(block); from.Object == o && from.Path.Equal(l.Path.Child(block)) && p.Block(other).Set() {
+				return true
+			}
+		}
+	}
+	return false
+}

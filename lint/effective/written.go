@@ -27,6 +27,9 @@ func WrittenIn(o *object.Object, block string, reach Reach) []Written {
 				alone = false
 			}
 		}
+		if block == "tunnel" { // no entry takes it away, and the subset's own is taken for all of its ports
+			l.Ports = reach.Ports
+		}
 		out = append(out, Written{Level: l, Path: l.Path.Child(block), Value: v, Alone: alone})
 	}
 	return out

@@ -113,3 +113,19 @@ subsets:
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The tunnel of a level is that of all of the host's ports, entries or not.
+func TestWrittenTunnel(t *testing.T) {
+	ix, objects := world(t, "", entry("a", "a.example.com", "DNS", "", "80 HTTP", "443 TLS"), rule("d", "a.example.com", `
+trafficPolicy:
+  tunnel: {targetHost: t.example.com, targetPort: 443}
+  portLevelSettings: [{port: {number: 443}, loadBalancer: {simple: RANDOM}}]`))
+	d := find(t, objects, "d")
+	written := effective.WrittenIn(d, "tunnel", effective.EachPortOf(ix, d))
+	if len(written) != 1 {
+		t.Fatalf("it is written in %d places", len(written))
+	}
+	if diff := cmp.Diff([]string{"a.example.com:80", "a.example.com:443"}, portNames(written[0].Level.Ports)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -40,6 +40,9 @@ type Index struct {
 	destinationsOnce sync.Once
 	destinations     map[Host]bool // hosts that routes lead to from somewhere else
 
+	bytesOnce sync.Once
+	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
+
 	subsetsOnce   sync.Once
 	subsets       map[Host][]SubsetRoute // destinations that name a subset
 	gatewayOnce   sync.Once

@@ -174,6 +174,34 @@ func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
 	}
 }
 
+// ByteRoutes returns the tcp and tls routes of VirtualServices whose destination is a port of a host: they lead bytes there, whatever the
+// port's protocol says. A destination without a port counts for all.
+func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
+	x.bytesOnce.Do(func() {
+		x.bytes = map[Host][]*Route{}
+		for vs := range x.All(object.VirtualService) {
+			for _, kind := range [...]string{"tcp", "tls"} {
+				for i, rule := range vs.Spec().Get(kind).Items() {
+					for j, route := range rule.Get("route").Items() {
+						d := route.Get("destination")
+						to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
+						x.bytes[to] = append(x.bytes[to], &Route{
+							Object: vs, Path: object.Path{"spec", kind, i, "route", j, "destination"}, Host: to, Port: uint32(d.At("port", "number").Int()),
+						})
+					}
+				}
+			}
+		}
+	})
+	var out []*Route
+	for _, r := range x.bytes[host] {
+		if r.Port == 0 || r.Port == port {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // leadsTo says whether a route's destination is a port. A destination without one is the port on which the request came in, even
 // if the host has only another; for a route of a gateway, whose ports may be others than the host's, that may be any.
 func (x *Index) leadsTo(r *Route, port uint32) bool {

@@ -103,6 +103,26 @@ func TestRoutesThatNameNoPort(t *testing.T) {
 	}
 }
 
+func TestByteRoutes(t *testing.T) {
+	const tail = "route: [{destination: {host: api.example.com, port: {number: 443}}}, {destination: {host: api.example.com}}, {destination: {host: other.example.com}}]}]"
+	ix := world(t, Settings{}, two("api", "api.example.com")+
+		virtual("egress", "a", "hosts: [door], tcp: [{match: [{port: 80}], "+tail)+
+		virtual("egress", "b", "hosts: [door], tls: [{match: [{port: 443, sniHosts: [door]}], "+tail)+
+		virtual("egress", "c", "hosts: [door], http: [{"+tail))
+	for port, want := range map[uint32][]string{
+		443: {"a spec.tcp[0].route[0].destination", "a spec.tcp[0].route[1].destination", "b spec.tls[0].route[0].destination", "b spec.tls[0].route[1].destination"},
+		80:  {"a spec.tcp[0].route[1].destination", "b spec.tls[0].route[1].destination"},
+	} {
+		var got []string
+		for _, r := range ix.ByteRoutes("api.example.com", port) {
+			got = append(got, r.Object.Name+" "+r.Path.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("port %d (-want +got):\n%s", port, diff)
+		}
+	}
+}
+
 func TestIsDestination(t *testing.T) {
 	const host = "db.corp.internal"
 	const to = "route: [{destination: {host: db.corp.internal}}]"

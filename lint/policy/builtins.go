@@ -43,6 +43,8 @@ var builtins = []builtin{
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.meets", "mesh.meets(path, block): whether the block at a path of the DestinationRule being judged is in effect together with another one anywhere, be it that of a subset that inherits the first or a default of the mesh's",
+		function(types.B, types.A, types.S), evalMeets},
 	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number (1 if only what another rule or target takes the place of has it), and whether an earlier one takes its place",
 		function(types.A), evalEntries},
 	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
@@ -61,6 +63,8 @@ var builtins = []builtin{
 		function(types.A), evalOriginated},
 	{"mesh.cleartext_routes", "mesh.cleartext_routes(host, port): the http routes that send requests for a host to that port of it, so that Envoy, not the client, starts TLS there",
 		function(types.A, types.S, types.N), evalCleartextRoutes},
+	{"mesh.byte_routes", "mesh.byte_routes(host, port): the tcp and tls routes that send connections to that port of a host, so that Envoy forwards bytes there, whatever the port's protocol",
+		function(types.A, types.S, types.N), evalByteRoutes},
 }
 
 func function(result types.Type, args ...types.Type) *types.Function {
@@ -219,11 +223,11 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"number": port.Number, "name": port.Name, "protocol": port.Protocol, "family": string(port.Family),
 		"tls":  port.IsTLS(),
 		"host": string(port.Host), "cluster": string(port.Cluster), "external": port.External(), "in_cluster": port.InCluster,
-		"list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
+		"forwards_bytes": port.ForwardsBytes(), "list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}
-		r["path"] = pathRecord(port.Path)
+		r["path"], r["resolution"] = pathRecord(port.Path), t.Resolution
 		r["subject_alt_names"] = t.Object.Spec().Get("subjectAltNames").Strings()
 		r["endpoints"] = nil
 		if port.Host != "" {
@@ -302,8 +306,9 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		protocol                                      string
 		cluster                                       effective.ClusterType
 		service, external, inCluster, selector, named bool
-		wildcard, sans, cleartext                     bool
-		endpoints                                     int // -1 if not known
+		wildcard, sans, cleartext, bytes              bool
+		near                                          bool
+		endpoints, localities                         int // -1 if not known
 	}
 	out := []any{}
 	seen := map[class]record{}
@@ -314,11 +319,15 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 			service: port.Target.IsService(), external: port.External(), inCluster: port.InCluster, selector: port.Target.HasSelector(),
 			named: port.InCluster && ix.Settings().InCluster(port.Host), wildcard: port.Host.IsWildcard(),
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
-			cleartext: port.IsTLS() && port.Routed,
-			endpoints: -1,
+			cleartext: port.IsTLS() && port.Routed, bytes: port.ForwardsBytes(),
+			near:      effective.StaysNear(port.Target),
+			endpoints: -1, localities: -1,
 		}
 		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {
 			c.endpoints = n
+		}
+		if list, known := effective.Localities(ix, port.Host, port.Target, port.Port, labels); known {
+			c.localities = len(list)
 		}
 		hosts[c]++
 		if r, dup := seen[c]; dup {
@@ -327,9 +336,12 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		}
 		r := portRecord(ix, port)
 		r["hosts"], r["selector"], r["in_cluster_name"], r["cleartext"] = 1, c.selector, c.named, c.cleartext
-		r["endpoints"] = nil
+		r["near"], r["endpoints"], r["localities"] = c.near, nil, nil
 		if c.endpoints >= 0 {
 			r["endpoints"] = c.endpoints
+		}
+		if c.localities >= 0 {
+			r["localities"] = c.localities
 		}
 		r["clients"] = clientsRecord(effective.ClientsOf(ix, p.Object, port.Host, port.Target))
 		seen[c] = r
@@ -368,12 +380,21 @@ func hostAndPort(args []*ast.Term) (mesh.Host, uint32, error) {
 }
 
 func evalCleartextRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
+	return routesTo(args, p.Mesh.CleartextRoutes)
+}
+
+func evalByteRoutes(p *lint.Pass, args []*ast.Term) (any, error) {
+	return routesTo(args, p.Mesh.ByteRoutes)
+}
+
+// routesTo describes to policies the routes to a host and port that they name.
+func routesTo(args []*ast.Term, find func(mesh.Host, uint32) []*mesh.Route) (any, error) {
 	host, port, err := hostAndPort(args)
 	if err != nil {
 		return nil, err
 	}
 	out := []any{}
-	for _, r := range p.Mesh.CleartextRoutes(host, port) {
+	for _, r := range find(host, port) {
 		out = append(out, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name, "path": pathRecord(r.Path)})
 	}
 	return out, nil

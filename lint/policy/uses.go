@@ -90,7 +90,7 @@ func usePorts(ports []effective.Port, values func(effective.Port) record) []any 
 		out = append(out, record{
 			"number": port.Number, "host": string(port.Host), "place": placesOf([]effective.Port{port}), "family": string(port.Family), "http2": port.IsHTTP2(),
 			"reads_requests": port.ReadsRequests(), "carries_requests": port.CarriesRequests(), "forwards_bytes": port.ForwardsBytes(),
-			"external": port.External(), "beside": values(port),
+			"external": port.External(), "list": port.Cluster.HasList(), "beside": values(port),
 		})
 	}
 	return out

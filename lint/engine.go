@@ -56,7 +56,8 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	}
 	for i := range rules {
 		r := &rules[i]
-		gates, err := compileGates(r.When)
+		setting := selection[r.ID]
+		gates, err := compileGates(&r.Meta, setting.options)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
@@ -64,7 +65,6 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
-		setting := selection[r.ID]
 		if !setting.enabled {
 			continue
 		}

@@ -16,6 +16,8 @@ import (
 type Gate struct {
 	Kind object.Kind // "" = every kind of the rule
 	All  []Condition
+	// Option names an option of the rule, true or false, without which the gate lets nothing through. "" = none.
+	Option string
 }
 
 // Condition holds if the field at Path is written with one of Values, or with a number below Below (with any value if neither is
@@ -58,6 +60,11 @@ type Fact string
 const (
 	// PortLosses: a portLevelSettings entry takes a value of the destination level away.
 	PortLosses Fact = "port-losses"
+	// SubsetLosses: a subset takes a value of what stands above it away.
+	SubsetLosses Fact = "subset-losses"
+	// IdleEntry: a portLevelSettings entry is for no port that the rule governs, or Istio does not read it. It holds too while the host is
+	// not in view.
+	IdleEntry Fact = "idle-entry"
 	// PartialBreakers: a connectionPool sets some of its four circuit breakers and not the others, on a port whose requests Envoy
 	// reads or of which nothing is known.
 	PartialBreakers Fact = "partial-breakers"
@@ -65,6 +72,10 @@ const (
 	UnwatchedHost Fact = "unwatched-host"
 	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
 	WildcardHost Fact = "wildcard-host"
+	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
+	OddHost Fact = "odd-host"
+	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
+	RepeatedAddress Fact = "repeated-address"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
 	// ClusterHost: one of the hosts of a ServiceEntry is a name of the cluster's own.
@@ -80,6 +91,12 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	switch f {
 	case PortLosses:
 		return len(p.EntryLosses()) > 0, nil
+	case SubsetLosses:
+		return len(p.SubsetLosses()) > 0, nil
+	case IdleEntry:
+		return slices.ContainsFunc(p.Levels(), func(l effective.Level) bool {
+			return l.IsEntry() && (len(l.Ports) == 0 || l.Shadowed)
+		}), nil
 	case PartialBreakers:
 		return slices.ContainsFunc(p.PartialPools(), func(pool effective.PartialPool) bool {
 			return len(pool.Reading) > 0 || !p.Reach().Known()
@@ -89,6 +106,11 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case WildcardHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case OddHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
+	case RepeatedAddress:
+		return repeatsAddress(p.Object), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil
@@ -102,6 +124,18 @@ func (f Fact) holds(p *Pass) (bool, error) {
 		return len(p.Originated()) > 0, nil
 	}
 	return false, fmt.Errorf("unknown fact %q", f)
+}
+
+func repeatsAddress(o *object.Object) bool {
+	seen := map[string]bool{}
+	for _, e := range o.Spec().Get("endpoints").Items() {
+		address := e.Get("address").Str()
+		if address != "" && seen[address] {
+			return true
+		}
+		seen[address] = true
+	}
+	return false
 }
 
 type compiledLevelGate struct {
@@ -139,6 +173,7 @@ func passesLevels(gates []compiledLevelGate, p *Pass) bool {
 type compiledGate struct {
 	kind       object.Kind
 	conditions []compiledCondition
+	shut       bool // by its option
 }
 
 type compiledCondition struct {
@@ -148,14 +183,27 @@ type compiledCondition struct {
 	absent bool
 }
 
-func compileGates(gates []Gate) ([]compiledGate, error) {
+// compileGates makes the gates of a rule, under the options that the configuration sets.
+func compileGates(r *Meta, set map[string]any) ([]compiledGate, error) {
 	var out []compiledGate
-	for _, g := range gates {
+	for _, g := range r.When {
 		conditions, err := compileConditions(g.All)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiledGate{g.Kind, conditions})
+		shut := false
+		if g.Option != "" {
+			value, given := set[g.Option]
+			if i := slices.IndexFunc(r.Options, func(o Option) bool { return o.Name == g.Option }); !given && i >= 0 {
+				value = r.Options[i].Default
+			}
+			on, ok := value.(bool)
+			if !ok {
+				return nil, fmt.Errorf("a gate hangs on %q, which is no option that is true or false", g.Option)
+			}
+			shut = !on
+		}
+		out = append(out, compiledGate{g.Kind, conditions, shut})
 	}
 	return out, nil
 }
@@ -184,7 +232,7 @@ func passes(gates []compiledGate, o *object.Object) bool {
 			continue
 		}
 		gated = true
-		if !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
+		if !g.shut && !slices.ContainsFunc(g.conditions, func(c compiledCondition) bool { return !c.holds(o.Root()) }) {
 			return true
 		}
 	}

@@ -70,3 +70,37 @@ func TestUnknownFactIsAProblem(t *testing.T) {
 		t.Errorf("problems %v", got.Problems)
 	}
 }
+
+func TestGateHangsOnOption(t *testing.T) {
+	of := func(value bool) *lint.Config {
+		return &lint.Config{Rules: map[string]lint.RuleConfig{"DR201": {Options: map[string]any{"more": value}}}}
+	}
+	for _, c := range []struct {
+		name     string
+		fallback any
+		cfg      *lint.Config
+		open     bool
+	}{
+		{"off by default", false, nil, false},
+		{"switched on", false, of(true), true},
+		{"on by default", true, nil, true},
+		{"switched off", true, of(false), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := simple("DR201", object.DestinationRule, finds(nil, "open"))
+			r.Options = []lint.Option{{Name: "more", Default: c.fallback, Doc: "more"}}
+			r.When = []lint.Gate{{All: []lint.Condition{{Path: "spec.host"}}, Option: "more"}, {All: []lint.Condition{{Path: "spec.subsets"}}}}
+			if got := run(t, c.cfg, []lint.Rule{r}, load(t, "a.yaml", entry+"---\n"+levels)); len(got.Findings) > 0 != c.open {
+				t.Errorf("%d findings", len(got.Findings))
+			}
+		})
+	}
+	for name, options := range map[string][]lint.Option{"unknown": nil, "no switch": {{Name: "more", Default: "yes", Doc: "more"}}} {
+		r := simple("DR201", object.DestinationRule, finds(nil, "open"))
+		r.Options = options
+		r.When = []lint.Gate{{All: []lint.Condition{{Path: "spec.host"}}, Option: "more"}}
+		if _, err := lint.New([]lint.Rule{r}, nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -120,7 +120,9 @@ type (
 	reachMemo     struct{}
 	eachPortMemo  struct{}
 	levelsMemo    struct{}
+	usesMemo      struct{}
 	lossesMemo    struct{}
+	subsetsMemo   struct{}
 	poolsMemo     struct{}
 	unwatchedMemo struct{}
 	originMemo    struct{}
@@ -157,10 +159,28 @@ func (p *Pass) Levels() []effective.Level {
 	})
 }
 
+// Uses are the fields that the DestinationRule being judged writes, with the ports on which they have an effect and those on which
+// they have none.
+func (p *Pass) Uses() []effective.Use {
+	return Memo(p, usesMemo{}, func() []effective.Use {
+		if p.Object.Kind != object.DestinationRule {
+			return nil
+		}
+		return effective.UsesIn(p.Mesh, p.Object, p.Levels())
+	})
+}
+
 // EntryLosses are the portLevelSettings entries through which the DestinationRule being judged loses a value.
 func (p *Pass) EntryLosses() []effective.EntryLosses {
 	return Memo(p, lossesMemo{}, func() []effective.EntryLosses {
 		return effective.LossesAtEntries(p.Mesh, p.Object, p.Reach())
+	})
+}
+
+// SubsetLosses are the blocks of subsets, and the port entries in them, through which the DestinationRule being judged loses a value.
+func (p *Pass) SubsetLosses() []effective.SubsetLosses {
+	return Memo(p, subsetsMemo{}, func() []effective.SubsetLosses {
+		return effective.LossesInSubsets(p.Mesh, p.Object, p.Levels(), p.Reach().Known())
 	})
 }
 

@@ -37,6 +37,8 @@
 #     - {path: outlierDetection}
 #     - {path: outlierDetection.maxEjectionPercent, absent: true, below: 50}
 #     port: {cluster: [STRICT_DNS, EDS]}
+#   supersedes:
+#   - {rule: DR214, scope: path}
 #   remedy: |-
 #     Set maxEjectionPercent so that at least one endpoint may go: 50 for two or more, 34 for three or more.
 #   fix: unsafe

@@ -54,34 +54,34 @@ concrete := [h.name | some h in entry.hosts; not h.wildcard]
 
 addresses := [a | some a in spec.addresses; is_string(a)]
 
-endpoints := [where(e) | some e in spec.endpoints]
-
-where(e) := e.address if {
-	is_string(e.address)
-} else := "one without address"
+endpoints := [sprintf("%v", [object.get(e, "address", "one without address")]) | some e in spec.endpoints]
 
 taken := {"HTTP", "HTTP2", "GRPC", "TLS"}
 
 unfit := [p | some p in entry.ports; not p.protocol in taken]
 
 # With no pattern among the hosts it is the resolution that does not fit, and what else it does not take follows from that.
-none_dynamic if {
-	dynamic
-	count(concrete) > 0
+all_concrete if {
 	count(concrete) == count(entry.hosts)
+}
+
+some_pattern if {
+	dynamic
+	not all_concrete
 }
 
 # All that Istio's webhook refuses for the same reason.
 accounted := array.concat([["spec", "resolution"], ["spec", "addresses"], ["spec", "endpoints"]], [at(p) | some p in unfit])
 
-# What happens where the object gets past the webhook; nothing is compiled of an entry that nobody sees or that has no ports.
+# What happens where the object gets past the webhook; nothing is compiled of an entry that nobody sees, or whose ports are all UDP.
 effect(compiled) := sprintf("istiod's webhook rejects the object; where the webhook does not run, %s", [compiled]) if {
 	compiles
 } else := "istiod's webhook rejects the object"
 
 compiles if {
 	not entry.hidden
-	count(entry.ports) > 0
+	some p in entry.ports
+	p.family != "none"
 }
 
 # A concrete name with DYNAMIC_DNS has the cluster of STATIC.
@@ -125,7 +125,7 @@ proposed := "STATIC" if {
 	every h in entry.hosts {
 		not h.address
 	}
-}
+} else := ""
 
 named_ports if {
 	every p in entry.ports {
@@ -141,15 +141,19 @@ findings contains result.with_more(
 	{
 		"effect": effect(unresolved),
 		"related": other_than(unfit),
-		"fixes": [result.set(sprintf("set resolution to %s", [r]), "unsafe", [{"path": ["spec", "resolution"], "value": r}]) | r := proposed],
+		"fixes": [result.set(sprintf("set resolution to %s", [r]), "unsafe", [{"path": ["spec", "resolution"], "value": r}]) |
+			r := proposed
+			r != ""
+		],
 		"subject": {"fields": accounted},
 	},
 ) if {
-	none_dynamic
+	dynamic
+	all_concrete
 }
 
 instead := sprintf("; write %s", [proposed]) if {
-	proposed
+	proposed != ""
 } else := ""
 
 is_none := "is none" if count(concrete) == 1
@@ -171,9 +175,7 @@ findings contains result.with_more(
 		"subject": {"fields": accounted},
 	},
 ) if {
-	dynamic
-	not none_dynamic
-	count(concrete) > 0
+	some_pattern
 	first := min([i | some i, h in spec.hosts; h == concrete[0]])
 }
 
@@ -189,8 +191,7 @@ findings contains result.with_more(
 		"subject": {"fields": accounted},
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	count(addresses) > 0
 }
 
@@ -205,8 +206,7 @@ findings contains result.with_more(
 		"subject": {"fields": accounted},
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	count(endpoints) > 0
 }
 
@@ -261,7 +261,6 @@ findings contains result.with_more(
 		"subject": {"hosts": [], "ports": [p.number | some p in ports], "fields": accounted},
 	},
 ) if {
-	dynamic
-	not none_dynamic
+	some_pattern
 	some ports in groups
 }

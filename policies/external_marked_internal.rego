@@ -59,7 +59,6 @@ private := {
 labels(h) := split(trim_suffix(lower(h.name), "."), ".")
 
 public(h) if {
-	not h.in_cluster
 	not h.may_have_pods
 	not h.address
 	count(h.endpoint_ports) == 0

@@ -51,7 +51,6 @@ endpoints := [e | some e in spec.endpoints]
 
 explained if {
 	reason := input.object.metadata.annotations["meshvet.dev/rotating-pool"]
-	is_string(reason)
 	trim_space(reason) != ""
 }
 

@@ -81,14 +81,6 @@ unverified(b) := [p |
 	count(p.subject_alt_names) == 0
 ]
 
-trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
-	startswith(object.get(tls, "credentialName", ""), "configmap://")
-} else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
-	object.get(tls, "credentialName", "") != ""
-} else := sprintf("the CAs in %s", [tls.caCertificates]) if {
-	not object.get(tls, "caCertificates", "") in {"", "system"}
-} else := "the system CAs"
-
 findings contains result.with_more(
 	result.at(
 		array.concat(b.path, ["sni"]),
@@ -97,7 +89,7 @@ findings contains result.with_more(
 	{
 		"effect": sprintf(
 			"%s accepts any certificate that chains to %s: because of sni the cluster has neither auto_sni nor auto_san_validation, and without subjectAltNames no match_subject_alt_names",
-			[origination.proxy(input.object, b.value), trusted(b.value)],
+			[origination.proxy(input.object, b.value), origination.trusted(b.value)],
 		),
 		"fixes": [
 			result.set(sprintf("verify the name %s", [b.value.sni]), "unsafe", [{"path": array.concat(b.path, ["subjectAltNames"]), "value": [b.value.sni]}]),

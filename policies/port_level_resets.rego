@@ -11,8 +11,8 @@
 #   and plaintext. A loss of TLS, proxyProtocol or retryBudget is an error, other losses are warnings.
 #
 #   Values that the reset does not change are not reported, nor are idleTimeout and maxConnectionDuration on TLS and TCP ports:
-#   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`. Entries inside subsets are not
-#   looked at.
+#   tcp_proxy reads these from the destination level whatever an entry says. Neither is `tunnel`. Entries inside subsets are another
+#   rule's.
 # related_resources:
 # - https://istio.io/latest/docs/reference/config/networking/destination-rule/#TrafficPolicy-PortTrafficPolicy
 # custom:

@@ -56,10 +56,10 @@ var _ = register(lint.Rule{
 		if len(outside) == 0 {
 			return nil
 		}
-		says := fmt.Sprintf("subjectAltNames (%s) are checked by nobody, since no DestinationRule starts TLS towards %s", someOf(names), someOf(outside))
+		says := fmt.Sprintf("subjectAltNames (%s) are checked by nobody, since no DestinationRule starts TLS towards %s", upToThree(names), upToThree(outside))
 		effect := "Envoy's clusters have no transport_socket that could hold match_subject_alt_names: whatever certificate the server shows, Envoy does not look at it"
 		if dynamic {
-			says = fmt.Sprintf("subjectAltNames (%s) do nothing for %s, whose resolution is DYNAMIC_DNS", someOf(names), someOf(outside))
+			says = fmt.Sprintf("subjectAltNames (%s) do nothing for %s, whose resolution is DYNAMIC_DNS", upToThree(names), upToThree(outside))
 			effect = "Envoy's cluster has no match_subject_alt_names: where a DestinationRule starts TLS, Envoy checks the name that each request asks for (auto_san_validation)"
 		}
 		p.Report(object.Path{"spec", "subjectAltNames"}, says, lint.Effect(effect), lint.About(lint.Subject{Hosts: outside}))

@@ -183,11 +183,15 @@ func outlierFromMeshDefault(p *lint.Pass) {
 }
 
 func defaultPolicySource(ix *mesh.Index) string {
-	const field = "meshConfig.defaultTrafficPolicy.outlierDetection"
+	return "meshConfig.defaultTrafficPolicy.outlierDetection" + meshConfigSource(ix)
+}
+
+// meshConfigSource says in brackets where the mesh configuration stands, if that is known.
+func meshConfigSource(ix *mesh.Index) string {
 	if source := ix.Settings().MeshConfigSource; source != "" {
-		return fmt.Sprintf("%s (%s)", field, source)
+		return fmt.Sprintf(" (%s)", source)
 	}
-	return field
+	return ""
 }
 
 func forClients(t *mesh.Target, client string) string {

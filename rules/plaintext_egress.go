@@ -111,7 +111,7 @@ func reportPlaintext(p *lint.Pass, ports []effective.Port) {
 	}
 	p.Report(first.Path.Child("protocol"),
 		fmt.Sprintf("requests to %s (%s) of %s leave the mesh in plaintext, since no DestinationRule starts TLS there",
-			lint.PortList(numbersOf(ports)), strings.Join(protocols, ", "), someOf(hosts)),
+			lint.PortList(numbersOf(ports)), strings.Join(protocols, ", "), upToThree(hosts)),
 		extras...)
 }
 
@@ -133,8 +133,8 @@ func staysHere(ix *mesh.Index, t *mesh.Target) bool {
 	return t.Endpoints().Len() > 0
 }
 
-// someOf lists up to three names, or two and the number of the others.
-func someOf(names []string) string {
+// upToThree lists up to three names, or two and the number of the others.
+func upToThree(names []string) string {
 	if len(names) <= 3 {
 		return strings.Join(names, ", ")
 	}

@@ -14,9 +14,10 @@ import (
 // A page of text can ask for more than a mesh can hold: hosts times ports times addresses, namespaces times rules. Each of these
 // took minutes or gigabytes once, or would take them if something were compared pair by pair.
 func TestHostileMeshes(t *testing.T) {
-	object := func(kind, name, spec string) string {
-		return "apiVersion: networking.istio.io/v1\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: ns}\nspec:\n" + spec
+	in := func(namespace, kind, name, spec string) string {
+		return "apiVersion: networking.istio.io/v1\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nspec:\n" + spec
 	}
+	object := func(kind, name, spec string) string { return in("ns", kind, name, spec) }
 	entry := func(name, spec string) string {
 		return object("ServiceEntry", name, "  location: MESH_EXTERNAL\n  resolution: DNS\n"+spec)
 	}
@@ -31,6 +32,7 @@ func TestHostileMeshes(t *testing.T) {
 		}
 		return b.String()
 	}
+	pool := "  trafficPolicy: {connectionPool: {tcp: {maxConnections: 3, connectTimeout: 3s}}}\n"
 	repeat := func(n int, f func(i int) string) []string {
 		var out []string
 		for i := range n {
@@ -61,6 +63,14 @@ func TestHostileMeshes(t *testing.T) {
 			return entry(fmt.Sprint("e", i), hosts(256, fmt.Sprint(".u", i))+ports(256, protocol))
 		})
 	}
+	// One entry for each of many hosts, and as many namespaces with a rule of their own for all of them.
+	crowd := func(n int) []string {
+		return append(repeat(n, func(i int) string {
+			return entry(fmt.Sprint("e", i), fmt.Sprintf("  hosts: [h%d.example.com]\n", i)+ports(2, "TLS"))
+		}), repeat(n, func(i int) string {
+			return in(fmt.Sprint("n", i), "DestinationRule", "d", "  host: '*.example.com'\n"+pool)
+		})...)
+	}
 	subsets := list("subsets", 4096, "{name: s#, labels: {v: a#}, trafficPolicy: {outlierDetection: {maxEjectionPercent: 1}}}")
 	for name, docs := range map[string][]string{
 		"hosts times addresses": {entry("a", hosts(2000, "")+addresses(3000)+ports(3, "TCP"))},
@@ -79,6 +89,51 @@ func TestHostileMeshes(t *testing.T) {
 		"items of a wrong type":      {object("DestinationRule", "d", "  host: a.example.com\n  subsets: ["+strings.Repeat("1, ", 4000)+"]\n")},
 		"more items than are judged": {object("DestinationRule", "d", "  host: a.example.com\n  subsets: ["+strings.Repeat("1, ", 400_000)+"]\n")},
 		"routes":                     {one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "route: [{destination: {host: a.example.com, port: {number: 443}}}]")), rule("d", "  host: a.example.com\n")},
+		"rules that nobody looks for": append(repeat(4000, func(i int) string {
+			return in(fmt.Sprint("n", i), "DestinationRule", "d", "  host: a.example.com\n  exportTo: ['*', other]\n"+pool)
+		}), one),
+		"rules that are kept back": append(crowd(400), repeat(400, func(i int) string {
+			return rule(fmt.Sprint("d", i), fmt.Sprintf("  host: h%d.example.com\n  exportTo: [.]\n", i))
+		})...),
+		"routes beside rules that are kept back": append(repeat(500, func(i int) string {
+			return rule(fmt.Sprint("d", i), "  host: a.example.com\n  exportTo: [., n"+fmt.Sprint(i)+"]\n")
+		}), entry("one", "  hosts: [a.example.com]\n  exportTo: [., m]\n"+ports(1, "TLS")),
+			object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("tls", 10_000, "route: [{destination: {host: a.example.com}}]"))),
+		"rules behind rules": append(crowd(400), repeat(400, func(i int) string {
+			return in("istio-system", "DestinationRule", fmt.Sprint("d", i), fmt.Sprintf("  host: h%d.example.com\n", i)+pool)
+		})...),
+		"wildcards below wildcards": append(repeat(400, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: [x."+strings.Repeat("a.", i)+"com]\n"+ports(1, "TLS"))
+		}), repeat(400, func(i int) string {
+			return object("DestinationRule", fmt.Sprint("d", i), "  host: '*."+strings.Repeat("a.", i)+"com'\n"+pool)
+		})...),
+		"rules for chosen workloads": append(crowd(100), repeat(400, func(i int) string {
+			return rule(fmt.Sprint("d", i), fmt.Sprintf("  host: '*.com'\n  workloadSelector: {matchLabels: {app: a%d}}\n", i))
+		})...),
+		"Sidecars": append(crowd(200), append(repeat(200, func(i int) string {
+			return in(fmt.Sprint("n", i), "Sidecar", "s", "  egress:\n  - hosts: [./*"+strings.Repeat(", 'x/*.example.org', x/y.example.org, 'x/*-z.example.org'", 100)+"]\n")
+		}), repeat(200, func(i int) string {
+			return entry(fmt.Sprint("f", i), fmt.Sprintf("  hosts: ['*.f%d.example.com']\n", i)+ports(2, "TLS")+list("exportTo", 200, "n#"))
+		})...)...),
+		"Sidecars of one namespace": append(repeat(1000, func(i int) string {
+			return object("Sidecar", fmt.Sprint("s", i), "  egress: [{hosts: [x/*]}]\n")
+		}), append(crowd(50), repeat(1000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [h0.example.com]\n  tls: [{route: [{destination: {host: h0.example.com}}]}]\n")
+		})...)...),
+		"VirtualServices for all hosts": append(wide(20, "TLS"), repeat(2000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: ['*']\n"+list("http", 20, "{match: [{port: 44#}], route: [{destination: {host: gone.example.com, subset: a}}]}")+list("tls", 20, "{match: [{port: #, sniHosts: ['*']}], route: [{destination: {host: gone#.example.com}}]}"))
+		})...),
+		"VirtualServices for one host": append(repeat(2000, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [a.example.com]\n"+list("http", 10, "{match: [{uri: {prefix: /a}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 8#}}}]}"))
+		}), repeat(100, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: [a.example.com]\n"+ports(2, "HTTP")) + "---\n" + rule(fmt.Sprint("d", i), "  host: a.example.com\n")
+		})...),
+		"hosts of VirtualServices": append(repeat(20, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), list("hosts", 5000, "'*h#.example.com'")+"  http: [{route: [{destination: {host: gone}}]}]\n")
+		}), wide(20, "TLS")...),
+		"subsets for clients of many namespaces": append(repeat(500, func(i int) string {
+			return strings.Replace(rule(fmt.Sprint("d", i), "  host: a.example.com\n  subsets: [{name: x}]\n"), "namespace: ns", fmt.Sprint("namespace: n", i), 1)
+		}), one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "{match: [{uri: {prefix: /#}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 80}}}]}"))),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

@@ -97,7 +97,7 @@ func istioSchema() schema {
 		"dataplane":         schema{"enum": []string{"sidecar", "ambient", "mixed"}, "description": "How traffic of the mesh is carried. By default labels in view decide."},
 		"dnsCapture":        yesNo("Proxies answer the DNS queries of their workloads."),
 		"autoAllocate":      yesNo("istiod gives addresses to ServiceEntries that have none."),
-		"gatewayNamespaces": describe(stringsOf(schema{"type": "string"}), "Namespaces in which gateway proxies run; by default the root namespace."),
+		"gatewayNamespaces": describe(stringsOf(schema{"type": "string"}), "Namespaces in which gateway proxies run; by default the root namespace and those of the Gateways in view."),
 		"clusterDomain":     text("Domain of the cluster's own names; cluster.local by default."),
 		"rootNamespace":     text("Root namespace of the mesh; istio-system by default."),
 	})

@@ -37,3 +37,28 @@ func ClientsOf(ix *mesh.Index, o *object.Object, h mesh.Host, t *mesh.Target) Cl
 	slices.Sort(c.Except)
 	return c
 }
+
+// DirectClients are those of a rule whose own proxies connect to a port of a host: not the namespaces of gateways, nor those whose routes
+// lead somewhere else. It is empty where a gateway has a route to the host, since then the rule may be meant for that gateway alone, and
+// where Istio has made the rule one with another that picks its clients by labels.
+func DirectClients(ix *mesh.Index, o *object.Object, port Port) Clients {
+	if ix.Get(o.Key) != o {
+		ix = ix.With(o)
+	}
+	if m := ix.MergedWith(o); ix.HasGatewayRoute(port.Host) || m != nil && m.Selector() != nil {
+		return Clients{}
+	}
+	connects := func(ns string) bool {
+		if port.Routed { // by routes of sidecars, since gateways have none
+			return true
+		}
+		return slices.ContainsFunc(WayTo(ix, Proxy{Type: Sidecar, Namespace: ns}, port.Host, port.Number), func(h *Hop) bool {
+			return h.Cluster.Port.Host == port.Host
+		})
+	}
+	c := ClientsOf(ix, o, port.Host, port.Target)
+	c.In = slices.DeleteFunc(c.In, func(ns string) bool { return slices.Contains(ix.GatewayNamespaces(), ns) || !connects(ns) })
+	c.Elsewhere = c.Elsewhere && connects("")
+	c.Except = nil
+	return c
+}

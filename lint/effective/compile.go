@@ -102,6 +102,11 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 // withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
 func (c *Cluster) withoutSubsets() bool { return c.Absent != "" && !c.Port.missesEndpoints() }
 
+// PortsSeen lists the ports of a host, as clients of a namespace get them from the target that they reach.
+func PortsSeen(ix *mesh.Index, h mesh.Host, t *mesh.Target, from string) []Port {
+	return mergedPorts(ix, h, t, from)
+}
+
 // mergedPorts lists the ports of a host, as seen from a namespace: those of its target, and those of the other ServiceEntries of the
 // target's namespace that it does not have itself.
 func mergedPorts(ix *mesh.Index, host mesh.Host, t *mesh.Target, from string) []Port {
@@ -227,6 +232,12 @@ func (c *compilation) discoveryType() ClusterType {
 	return t
 }
 
+// The reasons why there is no cluster of a subset where there is one of the host.
+const (
+	NoSuchEndpoints  = "no endpoint has the labels of the subset"
+	NoDynamicSubsets = "a DYNAMIC_DNS host has no subsets"
+)
+
 // absence says why there is no cluster.
 func (c *compilation) absence(s *mesh.Subset) string {
 	p := c.port
@@ -238,7 +249,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	case !p.Compiled():
 		return fmt.Sprintf("Istio compiles no dynamic_forward_proxy for ports of protocol %s", orNone(p.Protocol))
 	case p.Cluster == DynamicDNS && s != nil:
-		return "a DYNAMIC_DNS host has no subsets"
+		return NoDynamicSubsets
 	}
 	if !mesh.SharePorts(c.owner, p.Target) {
 		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
@@ -248,7 +259,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 	}
 	if !c.hasEndpoint(s) {
 		if s != nil {
-			return "no endpoint has the labels of the subset"
+			return NoSuchEndpoints
 		}
 		return "no endpoint is in view"
 	}
@@ -272,10 +283,27 @@ func (c *compilation) hasEndpoint(s *mesh.Subset) bool {
 	if s != nil {
 		labels = s.Value().Get("labels")
 	}
+	roundRobin := false // of which only the first endpoint of all is kept
 	for _, m := range c.merged() {
-		if _, has := m.Port(c.port.Number); has && m.HasSelector() && c.ix.SelectsEndpoint(m, labels) {
+		if _, has := m.Port(c.port.Number); !has {
+			continue
+		}
+		roundRobin = roundRobin || m.Resolution == "DNS_ROUND_ROBIN"
+		switch {
+		case m.HasSelector():
+			if c.ix.SelectsEndpoint(m, labels) {
+				return true
+			}
+		case m.Endpoints().Len() > 0:
+			if n, _ := m.CountEndpoints(labels, false); n > 0 && m.Resolution != "DNS_ROUND_ROBIN" {
+				return true
+			}
+		case labels.Len() == 0 && m.Resolution == "DNS":
 			return true
 		}
+	}
+	if !roundRobin {
+		return false
 	}
 	for e := range c.endpoints(c.port.Number) {
 		if mesh.HasLabels(e, labels) {

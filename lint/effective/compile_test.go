@@ -609,6 +609,9 @@ func levelRows() []compiled {
 	whole := []string{"CB.max_connections 5", "connect_timeout 2s", "OD.consecutive_5xx 3", "lb_policy RANDOM", "TS.name envoy.transport_sockets.upstream_proxy_protocol", "CB.retry_budget.budget_percent.value 10"}
 	labelled := entry("api", api, "DNS", "endpoints: [{address: gw.example.com, labels: {version: v1}}]", "443 TLS")
 	v := func(labels string) string { return rule("api", api, "subsets: [{name: v, labels: {"+labels+"}}]") }
+	placed := func(where string) string {
+		return entry("api", api, "DNS", "endpoints: [{address: gw.example.com, "+where+"}]", "443 TLS")
+	}
 	return []compiled{
 		top("an entry resets all that it does not say", "443", entries(port(443, "tls: {mode: SIMPLE}")), "CB.max_connections 4294967295", "connect_timeout 10s", "no OD", "lb_policy LEAST_REQUEST", "TS.name envoy.transport_sockets.tls", "no CB.retry_budget", "AUTO.auto_sni true"),
 		top("an entry without tls sends plaintext", "443", entries(port(443, pool(9))), "CB.max_connections 9", "connect_timeout 10s", "no TS", "no OD"),
@@ -624,6 +627,14 @@ func levelRows() []compiled {
 		sub("a subset that says nothing", all, "", append(slices.Clone(whole), "TLS.transport_socket.typed_config.sni x.example.com")...),
 		{why: "a subset's labels match an endpoint", in: []string{labelled, v("version: v1")}, at: "443/v", want: []string{"type STRICT_DNS"}},
 		{why: "a subset's labels match none", in: []string{labelled, v("version: v2")}, at: "443/v", absent: "labels of the subset"},
+		{why: "the locality is a label", in: []string{placed("locality: eu/north/a"), v("topology.kubernetes.io/region: eu, topology.kubernetes.io/zone: north, topology.istio.io/subzone: a")}, at: "443/v", want: []string{"type STRICT_DNS"}},
+		{why: "in part", in: []string{placed("locality: eu"), v("topology.kubernetes.io/zone: north")}, at: "443/v", absent: "labels of the subset"},
+		{why: "the locality goes before the label", in: []string{placed("locality: eu, labels: {topology.kubernetes.io/region: us}"), v("topology.kubernetes.io/region: us")}, at: "443/v", absent: "labels of the subset"},
+		{why: "a label that the locality says nothing of", in: []string{placed("locality: eu, labels: {topology.kubernetes.io/zone: north}"), v("topology.kubernetes.io/zone: north")}, at: "443/v", want: []string{"type STRICT_DNS"}},
+		{why: "the locality from a label", in: []string{placed("labels: {istio-locality: eu.north}"), v("topology.kubernetes.io/zone: north")}, at: "443/v", want: []string{"type STRICT_DNS"}},
+		{why: "the newer label first, with its dots", in: []string{placed("labels: {istio-locality: eu.north, topology.istio.io/locality: us.x/south}"), v("topology.kubernetes.io/region: us.x")}, at: "443/v", want: []string{"type STRICT_DNS"}},
+		{why: "the network is a label", in: []string{placed("network: one"), v("topology.istio.io/network: one")}, at: "443/v", want: []string{"type STRICT_DNS"}},
+		{why: "the label goes before the network", in: []string{placed("network: one, labels: {topology.istio.io/network: two}"), v("topology.istio.io/network: one")}, at: "443/v", absent: "labels of the subset"},
 		{why: "the host itself has no labels", in: []string{dns("443 TLS"), v("version: v1")}, at: "443/v", absent: "labels of the subset"},
 		{why: "a subset without labels has all endpoints", in: []string{dns("443 TLS"), v("")}, at: "443/v", want: []string{"type STRICT_DNS"}},
 		{why: "a fixed list may have none", in: []string{entry("api", api, "STATIC", "endpoints: [{address: 10.0.0.1}]", "443 TLS"), v("version: v1")}, at: "443/v", want: []string{"type EDS"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meshvet/meshvet/lint/istio"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -21,6 +22,8 @@ type Field struct {
 	Slot []string
 	// Everywhere says that the field has an effect on every kind of port.
 	Everywhere bool
+	// Timer says that tcp_proxy reads the field too, and at the destination level only, whatever port entries and subsets say.
+	Timer bool
 
 	path   object.Path
 	def    func(p *Policy, port Port) string // the value in effect when the field is not set
@@ -31,6 +34,7 @@ type Field struct {
 	needs []string
 	// yields says that another field that is set takes this one's place in the cluster.
 	yields func(p *Policy, port Port) bool
+	since  *istio.Change // nil = every release has the field
 }
 
 // Fields are the settings of a traffic policy whose loss can be told, in the order in which messages name them.
@@ -47,7 +51,7 @@ var fields = withPaths(
 	&Field{Name: "tls.clientCertificate", Envoy: "transport_socket.common_tls_context tls_certificate", def: fromCredential("none"), live: presentsCertificate},
 	&Field{Name: "tls.privateKey", Envoy: "transport_socket.common_tls_context tls_certificate", def: fromCredential("none"), live: presentsCertificate},
 	&Field{Name: "proxyProtocol", Envoy: "transport_socket upstream_proxy_protocol", def: none, values: blockText("proxyProtocol"), live: always, Everywhere: true},
-	&Field{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests},
+	&Field{Name: "retryBudget", Envoy: "circuit_breakers.thresholds[0].retry_budget", def: none, values: blockText("retryBudget"), live: readsRequests, since: istio.RetryBudget},
 
 	&Field{Name: maxRetries, Envoy: "circuit_breakers.thresholds[0].max_retries", def: constant(Unlimited), zero: true, live: countsRetries},
 	&Field{Name: "connectionPool.tcp.maxConnections", Envoy: "circuit_breakers.thresholds[0].max_connections", def: constant(Unlimited), zero: true, live: always, Everywhere: true},
@@ -55,14 +59,14 @@ var fields = withPaths(
 	&Field{Name: "connectionPool.http.http2MaxRequests", Envoy: "circuit_breakers.thresholds[0].max_requests", def: constant(Unlimited), zero: true, live: readsRequests},
 	&Field{Name: "connectionPool.tcp.connectTimeout", Envoy: "connect_timeout", def: connectTimeout, live: always, Everywhere: true},
 	&Field{Name: "connectionPool.tcp.tcpKeepalive", Envoy: "upstream_connection_options.tcp_keepalive", def: none, values: keepalive, live: always},
-	&Field{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: maxDuration, live: always},
-	&Field{Name: tcpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: tcpIdleCounts, yields: httpIdleWins},
+	&Field{Name: "connectionPool.tcp.maxConnectionDuration", Envoy: "common_http_protocol_options.max_connection_duration", def: none, values: maxDuration, live: timesOut, Timer: true},
+	&Field{Name: tcpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: tcpIdleCounts, yields: httpIdleWins, Timer: true},
 	&Field{Name: httpIdle, Envoy: "common_http_protocol_options.idle_timeout", def: constant("1h"), Slot: idleSlot, values: idleTimeout, live: readsRequests},
 	&Field{Name: "connectionPool.http.maxRequestsPerConnection", Envoy: "common_http_protocol_options.max_requests_per_connection", def: constant("no limit"), zero: true, live: readsRequests},
 	&Field{Name: h2UpgradePolicy, Envoy: "explicit_http_config.http2_protocol_options", def: none, values: upgrade, live: upgrades, needs: []string{useClientProtocol}},
 	&Field{Name: useClientProtocol, Envoy: "use_downstream_protocol_config", def: constant("false"), live: hasFixedProtocol},
 	&Field{Name: "connectionPool.http.maxConcurrentStreams", Envoy: "http2_protocol_options.max_concurrent_streams", def: constant("1024"), zero: true, live: speaksHTTP2, needs: http2Switches},
-	&Field{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2, needs: http2Switches},
+	&Field{Name: "connectionPool.http.http2KeepAlive", Envoy: "http2_protocol_options.connection_keepalive", def: none, live: speaksHTTP2, needs: http2Switches, since: istio.HTTP2KeepAlive},
 
 	&Field{Name: "outlierDetection", Envoy: "outlier_detection", def: constant("no outlier detection"), values: outlier, live: ejects, Everywhere: true},
 	&Field{Name: "outlierDetection.consecutive5xxErrors", Envoy: "outlier_detection.consecutive_5xx", def: constant("5"), live: countsResponses, needs: splitSwitch},
@@ -77,7 +81,7 @@ var fields = withPaths(
 	&Field{Name: simple, Envoy: "lb_policy", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: balances, Everywhere: true},
 	&Field{Name: consistentHash, Envoy: "lb_policy RING_HASH", def: constant("LEAST_REQUEST"), Slot: balancerSlot, values: balancer, live: hashes},
 	&Field{Name: "loadBalancer.localityLbSetting", Envoy: "load_assignment locality weights and priorities", def: meshwide("localityLbSetting"), live: prefersLocality},
-	&Field{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances},
+	&Field{Name: "loadBalancer.zoneAwareLbSetting", Envoy: "common_lb_config.zone_aware_lb_config", def: meshwide("zoneAwareLbSetting"), live: balances, since: istio.ZoneAware},
 	&Field{Name: "loadBalancer.warmup", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
 	&Field{Name: "loadBalancer.warmupDurationSecs", Envoy: "slow_start_config", def: none, live: warmsUp, needs: balancerSlot},
 )
@@ -201,7 +205,7 @@ func readsRequests(port Port, _ *Policy) bool { return port.CarriesRequests() }
 
 // countsRetries: Envoy lets a retry budget override the circuit breaker for retries.
 func countsRetries(port Port, p *Policy) bool {
-	return readsRequests(port, p) && !p.Blocks["retryBudget"].Set()
+	return readsRequests(port, p) && !(p.Blocks["retryBudget"].Set() && p.version.Has(istio.RetryBudget))
 }
 
 // upgrades: h2UpgradePolicy does nothing on ports that are HTTP/2 or HTTP/1 anyway, nor where Envoy follows the client's protocol. At L4
@@ -510,7 +514,13 @@ func httpIdleWins(p *Policy, port Port) bool {
 
 // tcpIdleCounts: on a port without protocol tcp_proxy may run too.
 func tcpIdleCounts(port Port, p *Policy) bool {
-	return port.Family != mesh.L7 || !httpIdleWins(p, port)
+	return timesOut(port, p) && (port.Family != mesh.L7 || !httpIdleWins(p, port))
+}
+
+// timesOut: where all is bytes, a timeout is tcp_proxy's, which reads no pool but the destination level's.
+func timesOut(port Port, p *Policy) bool {
+	pool := p.Blocks["connectionPool"]
+	return !port.ForwardsBytes() || pool.Object == p.Listener.Object && pool.Path.Equal(p.Listener.Path)
 }
 
 // upgrade: where the mesh keeps the case of headers there is none. On HTTP ports DEFAULT follows the mesh's h2UpgradePolicy, which is DO_NOT_UPGRADE unless set.

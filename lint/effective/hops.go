@@ -114,21 +114,13 @@ func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []str
 	return nil, nil
 }
 
-// routeKinds are the kinds of route that hold for the host's port: what Envoy reads as requests has http routes, TLS that passes
-// through tls routes, other bytes tcp routes.
+// routeKinds are the kinds of route that hold for the host's port.
 func (w *way) routeKinds(proxy Proxy, port uint32) []string {
 	c := ClusterFor(w.ix, proxy, w.host, port, "")
-	switch {
-	case c == nil:
+	if c == nil {
 		return []string{"http", "tls", "tcp"}
-	case c.Port.Family == mesh.L7:
-		return []string{"http"}
-	case c.Port.Family == mesh.Sniffed:
-		return []string{"http", "tcp"}
-	case c.Port.IsTLS():
-		return []string{"tls", "tcp"}
 	}
-	return []string{"tcp"}
+	return c.Port.RouteKinds()
 }
 
 // routes lists the destinations in the routes of a VirtualService; taken says that one of its routes holds, whatever it does.
@@ -150,7 +142,7 @@ func (w *way) routes(proxy Proxy, vs *object.Object, kind string, port uint32, g
 				port: uint32(d.At("port", "number").Int()), subset: d.Get("subset").Str(),
 			})
 			if last := &out[len(out)-1]; last.port == 0 {
-				last.port = cmp.Or(onlyPort(w.ix, proxy, last.host), port)
+				last.port = w.portless(proxy, last.host, kind, port)
 			}
 		}
 		if all {
@@ -232,6 +224,16 @@ func gatewayName(name, namespace string) string {
 		return name
 	}
 	return namespace + "/" + name
+}
+
+// portless is the port that a destination without one means for what comes in on a port: the only one of the destination, else the
+// same. For the http routes of a sidecar Istio looks only among hosts that have the same. Source: Istio's
+// pilot/pkg/networking/core/route, buildSidecarVirtualHostsForVirtualService and its callers.
+func (w *way) portless(proxy Proxy, to mesh.Host, kind string, port uint32) uint32 {
+	if proxy.Type == Sidecar && kind == "http" {
+		return port
+	}
+	return cmp.Or(onlyPort(w.ix, proxy, to), port)
 }
 
 // onlyPort is the port of a host that has one only, for a proxy; else 0.

@@ -32,6 +32,9 @@ type Level struct {
 	Shadowed bool
 }
 
+// IsEntry says whether the level is an entry for a port.
+func (l *Level) IsEntry() bool { return l.Kind == PortEntry || l.Kind == SubsetEntry }
+
 // SubsetLabels are the labels that the endpoints of the level's subset have, absent outside subsets.
 func (l *Level) SubsetLabels(o *object.Object) object.Value {
 	if l.Kind != SubsetLevel && l.Kind != SubsetEntry {

@@ -91,10 +91,42 @@ func (l Levels) LostInSubset(ports []Port) []Loss {
 	return compare(l.For(n, Without{Subset: true}), l.For(n, Without{}), ports)
 }
 
+// LostAtSubsetPort lists what the portLevelSettings entry of a subset for a port takes away from what the port of the subset has without
+// it, be it written in the subset or outside.
+func (l Levels) LostAtSubsetPort(ports []Port) []Loss {
+	if len(ports) == 0 {
+		return nil
+	}
+	n := ports[0].Number
+	return compare(l.For(n, Without{SubsetEntry: true}), l.For(n, Without{}), ports)
+}
+
+// LostBetween lists what clients lose on a host's ports when they get one rule instead of another. Either may be nil: no rule at all.
+func LostBetween(ix *mesh.Index, instead, rule *mesh.Merged, ports []Port) []Loss {
+	outer, inner := LevelsOfMerged(ix, instead, ""), LevelsOfMerged(ix, rule, "")
+	var out []Loss
+	at := map[*Field]int{}
+	for _, port := range ports {
+		if port.Family == mesh.NoProxy {
+			continue
+		}
+		for _, l := range lost(outer.For(port.Number, Without{}), inner.For(port.Number, Without{}), []Port{port}, false) {
+			i, told := at[l.Field]
+			if !told {
+				at[l.Field] = len(out)
+				out = append(out, l)
+				continue
+			}
+			out[i].Ports = append(out[i].Ports, port)
+		}
+	}
+	return out
+}
+
 // compare lists the losses, and after them those that restating them would bring about.
 func compare(outer, inner *Policy, ports []Port) []Loss {
-	out := lost(outer, inner, ports)
-	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt}
+	out := lost(outer, inner, ports, false)
+	bare := &Policy{Blocks: maps.Clone(inner.Blocks), Listener: inner.Listener, Entry: inner.Entry, mesh: inner.mesh, meshAt: inner.meshAt, version: inner.version}
 	for i := range out {
 		if b := out[i].Field.Block(); inner.FromMesh(b) {
 			out[i].OverMesh = true
@@ -108,7 +140,7 @@ func compare(outer, inner *Policy, ports []Port) []Loss {
 	for _, l := range out {
 		told[l.Field] = true
 	}
-	for _, l := range lost(outer, bare, ports) {
+	for _, l := range lost(outer, bare, ports, false) {
 		if b := l.Field.Block(); inner.FromMesh(b) && bare.Block(b).Object == nil && !told[l.Field] {
 			l.OverMesh, l.Latent = true, true
 			out = append(out, l)
@@ -117,13 +149,14 @@ func compare(outer, inner *Policy, ports []Port) []Loss {
 	return out
 }
 
-func lost(outer, inner *Policy, ports []Port) []Loss {
+// lost lists what of outer does not survive in inner: of what rules say, or of what the mesh configuration does.
+func lost(outer, inner *Policy, ports []Port, ofMesh bool) []Loss {
 	var out []Loss
 	whole := map[string]bool{} // blocks whose loss has been told as one
 	for _, f := range fields {
 		from := outer.Blocks[f.Block()]
 		raw := f.Raw(outer)
-		if whole[f.Block()] || !raw.Set() || from.Object == nil || from.Path.Equal(inner.Blocks[f.Block()].Path) {
+		if whole[f.Block()] || !raw.Set() || (from.Object == nil) != ofMesh || from.isAt(inner.Blocks[f.Block()]) {
 			continue
 		}
 		if choosesIn(f, inner) || f.Block() == "tls" && len(f.Path()) > 1 && !sameMode(outer, inner) {
@@ -161,8 +194,12 @@ func lost(outer, inner *Policy, ports []Port) []Loss {
 	return out
 }
 
-// choosesIn says whether the inner level sets the field itself, or another of its slot.
+// choosesIn says whether the inner level sets the field itself, or another of its slot. A port entry in a subset, which can hold no
+// retryBudget, chooses nothing by laying open the destination level's.
 func choosesIn(f *Field, inner *Policy) bool {
+	if !f.Restatable() && inner.Block(f.Block()).Path.Equal(destinationLevel.Child(f.Block())) {
+		return false
+	}
 	names := f.Slot
 	if len(names) == 0 {
 		names = []string{f.Name}

@@ -24,6 +24,9 @@ type Source struct {
 // Set says whether the block is written.
 func (s Source) Set() bool { return s.Value.Set() }
 
+// isAt says whether two blocks are one and the same.
+func (s Source) isAt(other Source) bool { return s.Object == other.Object && s.Path.Equal(other.Path) }
+
 // Policy is the traffic policy that reaches the cluster of one port, block by block.
 type Policy struct {
 	Blocks map[string]Source
@@ -33,8 +36,9 @@ type Policy struct {
 	// Entry is the port entry that replaced the destination level, nil if there is none.
 	Entry object.Path
 
-	mesh   object.Value // meshConfig
-	meshAt string       // where it stands
+	mesh    object.Value // meshConfig
+	meshAt  string       // where it stands
+	version istio.Release
 }
 
 // FromMesh says whether a block comes from meshConfig.defaultTrafficPolicy.
@@ -47,8 +51,9 @@ func (p *Policy) Block(name string) Source { return p.Blocks[name] }
 
 // Without says what to leave out, to see what it changes.
 type Without struct {
-	Entry  bool // the destination level's portLevelSettings entry for the port
-	Subset bool // the subset's own trafficPolicy
+	Entry       bool // the destination level's portLevelSettings entry for the port
+	Subset      bool // the subset's own trafficPolicy
+	SubsetEntry bool // the portLevelSettings entry for the port in it
 }
 
 // Levels are the policies of a DestinationRule, or of several that Istio merged into one.
@@ -104,11 +109,11 @@ var destinationLevel = object.Path{"spec", "trafficPolicy"}
 
 // For merges the levels for the cluster of one port.
 func (l Levels) For(port uint32, without Without) *Policy {
-	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt}
+	p := &Policy{Blocks: map[string]Source{}, mesh: l.MeshConfig, meshAt: l.meshAt, version: l.version}
 	l.fromDestination(p, port, without)
 	l.fromMesh(p)
 	if l.Subset != nil && !without.Subset {
-		l.fromSubset(p, port)
+		l.fromSubset(p, port, without)
 	}
 	return p
 }
@@ -159,13 +164,16 @@ func (l Levels) fromDestination(p *Policy, port uint32, without Without) {
 	}
 }
 
-func (l Levels) fromSubset(p *Policy, port uint32) {
+func (l Levels) fromSubset(p *Policy, port uint32, without Without) {
 	at := l.SubsetPath.Child("trafficPolicy")
 	level := l.Subset.Lookup(at)
 	if !level.Set() {
 		return
 	}
-	entry := EntryFor(level, port)
+	entry := -1
+	if !without.SubsetEntry {
+		entry = EntryFor(level, port)
+	}
 	if entry < 0 {
 		for _, b := range Blocks {
 			if s := source(l.Subset, at, b); s.Set() {

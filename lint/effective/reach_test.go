@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/mesh"
 )
 
 // portsText writes ports as "a.example.com:443/TLS".
@@ -131,6 +132,72 @@ subsets:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("uses (-want +got):\n%s", diff)
+	}
+}
+
+// tcp_proxy takes its timeouts from the destination level, whatever an entry or a subset says.
+func TestUsesOfTimers(t *testing.T) {
+	ix, objects := world(t, "", rule("r", "a.example.com", `trafficPolicy:
+  connectionPool: {tcp: {idleTimeout: 5m}}
+  portLevelSettings:
+  - port: {number: 443}
+    connectionPool: {tcp: {idleTimeout: 6m, maxConnectionDuration: 1h}}
+  - port: {number: 443}
+    connectionPool: {tcp: {idleTimeout: 7m}}
+  - port: {number: 80}
+    connectionPool: {tcp: {idleTimeout: 8m}}
+  - port: {number: 9090}
+    connectionPool: {tcp: {idleTimeout: 9m}}
+  - port: {number: 53}
+    connectionPool: {tcp: {connectTimeout: 1s}}
+subsets:
+- name: one
+  trafficPolicy:
+    connectionPool: {tcp: {idleTimeout: 10m}}
+`), entry("e", "a.example.com", "DNS", "", "443 TLS", "80 HTTP", "9090", "5432 TCP", "53 UDP"))
+	var got []string
+	for _, u := range effective.UsesIn(ix, objects[0], effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0]))) {
+		if u.Field.Timer {
+			got = append(got, fmt.Sprintf("%s live %v dead %v", u.Path, numbers(u.Live), numbers(u.Dead)))
+		}
+	}
+	want := []string{
+		"spec.trafficPolicy.connectionPool.tcp.idleTimeout live [5432 443 9090] dead []",
+		"spec.trafficPolicy.portLevelSettings[0].connectionPool.tcp.maxConnectionDuration live [] dead [443]",
+		"spec.trafficPolicy.portLevelSettings[0].connectionPool.tcp.idleTimeout live [] dead [443]",
+		"spec.trafficPolicy.portLevelSettings[2].connectionPool.tcp.idleTimeout live [80] dead []",
+		"spec.trafficPolicy.portLevelSettings[3].connectionPool.tcp.idleTimeout live [9090] dead []",
+		"spec.subsets[0].trafficPolicy.connectionPool.tcp.idleTimeout live [80 9090 53] dead [443 5432]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("uses (-want +got):\n%s", diff)
+	}
+}
+
+// What the mesh's Istio does not have is used by nobody, and takes no other field's place.
+func TestUsesInOlderReleases(t *testing.T) {
+	_, objects := world(t, "", rule("r", "a.example.com", `trafficPolicy:
+  retryBudget: {percent: 5}
+  connectionPool: {http: {maxRetries: 3, http2KeepAlive: {interval: 5s}}}
+`), entry("e", "a.example.com", "DNS", "", "80 GRPC"))
+	for version, want := range map[string][]string{
+		"1.24": {"spec.trafficPolicy.connectionPool.http.maxRetries live [80] dead []"},
+		"1.25": {"spec.trafficPolicy.retryBudget live [80] dead []", "spec.trafficPolicy.connectionPool.http.maxRetries live [] dead [80]"},
+		"": {
+			"spec.trafficPolicy.retryBudget live [80] dead []", "spec.trafficPolicy.connectionPool.http.maxRetries live [] dead [80]",
+			"spec.trafficPolicy.connectionPool.http.http2KeepAlive live [80] dead []",
+		},
+	} {
+		store := mesh.NewStore(mesh.Settings{IstioVersion: version})
+		store.Put(objects...)
+		ix := store.Snapshot()
+		var got []string
+		for _, u := range effective.UsesIn(ix, objects[0], effective.LevelsIn(objects[0], effective.ReachOf(ix, objects[0]))) {
+			got = append(got, fmt.Sprintf("%s live %v dead %v", u.Path, numbers(u.Live), numbers(u.Dead)))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", version, diff)
+		}
 	}
 }
 

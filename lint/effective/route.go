@@ -138,11 +138,12 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 	if r.Port != 0 {
 		return r.Port == c.port.Number
 	}
-	// Without a port it is the only one, else the one on which the request came in.
-	if only := onlyPort(c.ix, c.proxy, r.Host); only != 0 {
-		return only == c.port.Number
+	// Without a port it is the one on which the request came in; at a gateway, whose ports may be others, the only one of the host.
+	if c.proxy.Type == Gateway {
+		only := onlyPort(c.ix, c.proxy, r.Host)
+		return only == 0 || only == c.port.Number
 	}
-	return c.proxy.Type == Gateway || c.meets(r.Object.Lookup(r.Path[:3]))
+	return c.meets(r.Object.Lookup(r.Path[:3]))
 }
 
 // meets says whether sidecars like the proxy have an http route for requests that come in on the port. Istio leaves out the others.

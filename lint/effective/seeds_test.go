@@ -200,6 +200,30 @@ subsets:
 			[]toldHop{{Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|443||api.example.com", Connect: "3s", Most: "22", TLS: effective.DoubleTLS, Felt: "3s"}},
 		},
 		{
+			// On a port of protocol TLS sidecars follow tls routes only.
+			"past tcp routes", []string{egressService, api, virtualService("tcp:\n- route: [{destination: {host: gone.example.com, port: {number: 443}}}]"), forward}, "shop", 443,
+			[]toldHop{{Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|443||api.example.com", Connect: "3s", Most: "22", TLS: effective.ClientTLS, TCPIdle: "80s", Felt: "3s"}},
+		},
+		{
+			// The only port of the destination does not stand in for the one that the route leaves out.
+			"requests to a host with another port only", []string{
+				entry("other", "other.example.com", "DNS", "location: MESH_EXTERNAL", "8080 HTTP"), api,
+				virtualService("http:\n- route: [{destination: {host: other.example.com}}]"),
+			}, "shop", 80,
+			[]toldHop{{
+				Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|80||other.example.com", TLS: effective.InPlaintext,
+				Absent: "the host has no port 80" + gone,
+			}},
+		},
+		{
+			// For TLS it does.
+			"TLS to a host with another port only", []string{
+				entry("other", "other.example.com", "DNS", "location: MESH_EXTERNAL", "8443 TLS"), api,
+				virtualService("tls:\n- match: [{gateways: [mesh], sniHosts: [api.example.com]}]\n  route: [{destination: {host: other.example.com}}]"),
+			}, "shop", 443,
+			[]toldHop{{Proxy: effective.Sidecar, Where: "shop", Cluster: "outbound|8443||other.example.com", Connect: "10s", Most: "4294967295", TLS: effective.ClientTLS, Felt: "10s"}},
+		},
+		{
 			// The subset is in a rule of shop, which clients elsewhere do not get for the gateway's host.
 			"a subset that other namespaces lack", []string{egressService, api, httpGateway, httpRoutes, first, originate}, "web", 80,
 			[]toldHop{{

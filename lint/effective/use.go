@@ -19,8 +19,9 @@ type Use struct {
 }
 
 // UsesIn lists the fields that the levels of a rule write, in the order of Fields. A level that Istio ignores for another
-// entry of its port is left out. Both lists of ports are empty where a level reaches no port. A field of the destination level
-// has an effect on a port if it has one for some subset that inherits it.
+// entry of its port is left out, and so are fields that the mesh's version of Istio does not have. Both lists of ports are empty
+// where a level reaches no port. A field of the destination level has an effect on a port if it has one for some subset that inherits
+// it, and one that tcp_proxy reads also on the ports that have an entry.
 func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 	var out []Use
 	subsets := subsetsOf(levels)
@@ -68,7 +69,7 @@ func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 		}
 		for _, f := range fields {
 			v := level.Policy.At(f.Path()...)
-			if !v.Set() {
+			if !v.Set() || f.since != nil && !releaseOf(ix).Has(f.since) {
 				continue
 			}
 			use := Use{Level: level, Field: f, Path: level.Path.Child(f.Path()...), Value: v}
@@ -79,10 +80,34 @@ func UsesIn(ix *mesh.Index, o *object.Object, levels []Level) []Use {
 					use.Dead = append(use.Dead, port)
 				}
 			}
+			if f.Timer && level.Kind == Destination {
+				use.Live = append(use.Live, entryPorts(levels)...)
+			}
 			out = append(out, use)
 		}
 	}
 	return out
+}
+
+// entryPorts lists the ports with an entry at the destination level for which tcp_proxy may run.
+func entryPorts(levels []Level) []Port {
+	var out []Port
+	for i := range levels {
+		if levels[i].Kind != PortEntry || levels[i].Shadowed {
+			continue
+		}
+		for _, port := range levels[i].Ports {
+			if port.Family == mesh.L4 || port.Family == mesh.Sniffed {
+				out = append(out, port)
+			}
+		}
+	}
+	return out
+}
+
+// PolicyFor is the traffic policy for the cluster of a port that the level reaches: of its subset, if it is of one.
+func (l *Level) PolicyFor(ix *mesh.Index, o *object.Object, port uint32) *Policy {
+	return l.in(ix, o).For(port, Without{})
 }
 
 // subsetsOf returns the indexes of the subsets that have a policy of their own.

@@ -79,14 +79,58 @@ func (t *Target) Dials(p Port) (ports []uint32, known bool) {
 	return ports, true
 }
 
-// HasLabels says whether an endpoint, or a WorkloadEntry's spec, has all of some labels.
+// HasLabels says whether an endpoint, or a WorkloadEntry's spec, has all of some labels, those that Istio derives included.
 func HasLabels(endpoint, labels object.Value) bool {
 	for k, v := range labels.Fields() {
-		if endpoint.At("labels", k).Text() != v.Text() {
+		if endpointLabel(endpoint, k) != v.Text() {
 			return false
 		}
 	}
 	return true
+}
+
+// The labels that Istio derives from other fields of an endpoint. That of its cluster, and the network where none is written, hang on
+// how istiod is installed.
+const (
+	regionLabel  = "topology.kubernetes.io/region"
+	zoneLabel    = "topology.kubernetes.io/zone"
+	subzoneLabel = "topology.istio.io/subzone"
+	networkLabel = "topology.istio.io/network"
+	clusterLabel = "topology.istio.io/cluster"
+
+	localityLabel = "topology.istio.io/locality" // stands for the field of that name
+)
+
+// endpointLabel is a label of an endpoint. What its locality says goes before the label that is written. Source: Istio's
+// pilot/pkg/serviceregistry/util/label, AugmentLabels.
+func endpointLabel(endpoint object.Value, name string) string {
+	own := endpoint.At("labels", name).Text()
+	i := slices.Index([]string{regionLabel, zoneLabel, subzoneLabel}, name)
+	switch {
+	case name == networkLabel && own == "":
+		return endpoint.Get("network").Str()
+	case i < 0:
+		return own
+	}
+	locality := endpoint.Get("locality").Str()
+	if locality == "" {
+		labels := endpoint.Get("labels")
+		if locality = labels.Get("istio-locality").Str(); labels.Get(localityLabel).Exists() {
+			locality = labels.Get(localityLabel).Str()
+		}
+		if !strings.Contains(locality, "/") {
+			locality = strings.ReplaceAll(locality, ".", "/")
+		}
+	}
+	if parts := strings.Split(locality, "/"); i < len(parts) && parts[i] != "" {
+		return parts[i]
+	}
+	return own
+}
+
+// HangsOnInstallation says whether some labels are such that no manifest shows which endpoints have them.
+func HangsOnInstallation(labels object.Value) bool {
+	return labels.Get(clusterLabel).Exists() || labels.Get(networkLabel).Exists()
 }
 
 // labelText writes labels such that equal ones, in whatever order, have equal texts.

@@ -50,6 +50,22 @@ func (p Port) IsMisfit() bool {
 	return p.Family == NoProxy || p.Family == L7 && p.Number == 443 || p.Protocol != "" && named != "" && named != p.Protocol
 }
 
+// RouteKinds are the kinds of routes of a VirtualService that sidecars follow for what comes in on the port, those that they ask
+// first in front. Source: Istio's pilot/pkg/networking/core, tls.go and httproute.go; seen in what it compiles.
+func (p Port) RouteKinds() []string {
+	switch {
+	case p.Family == L7:
+		return []string{"http"}
+	case p.Family == Sniffed:
+		return []string{"http", "tcp"}
+	case p.IsTLS():
+		return []string{"tls"}
+	case p.Family == L4:
+		return []string{"tcp"}
+	}
+	return nil
+}
+
 // IsHTTP2 says whether Envoy speaks HTTP/2 to the endpoints of the port without any upgrade policy.
 func (p Port) IsHTTP2() bool {
 	return p.Protocol == "HTTP2" || p.Protocol == "GRPC" || p.Protocol == "GRPC-WEB"

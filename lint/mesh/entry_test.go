@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,5 +105,18 @@ spec: {ports: [{port: 443}]}
 	want := []string{"c/early", "b/late", "a/foo", "a/another", "a/undated", "b/undated"}
 	if diff := cmp.Diff(want, names(ix.Targets("foo.a.svc.cluster.local"))); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// What sidecars compile from a VirtualService with a route of each kind, port by port.
+func TestRouteKinds(t *testing.T) {
+	for protocol, want := range map[string][]string{
+		"HTTP": {"http"}, "http2": {"http"}, "GRPC": {"http"}, "": {"http", "tcp"}, "TLS": {"tls"}, "HTTPS": {"tls"},
+		"TCP": {"tcp"}, "MONGO": {"tcp"}, "UDP": nil,
+	} {
+		ix := world(t, Settings{}, "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: e, namespace: a}\nspec: {hosts: [e.example.com], ports: [{number: 1, name: p, protocol: '"+protocol+"'}]}\n")
+		if got := entryOf(t, ix, "a", "e").Ports[0].RouteKinds(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", protocol, got, want)
+		}
 	}
 }

@@ -23,6 +23,11 @@ func QualifyHost(host, namespace, clusterDomain string) Host {
 // IsWildcard says whether the host is a pattern.
 func (h Host) IsWildcard() bool { return strings.HasPrefix(string(h), "*") }
 
+// IsOdd says whether the host is not written as a full name in lower case: it ends in a dot, has a single label or an upper-case letter.
+func (h Host) IsOdd() bool {
+	return strings.HasSuffix(string(h), ".") || !strings.Contains(string(h), ".") || strings.ToLower(string(h)) != string(h)
+}
+
 // Covers says whether a pattern, or the same name, takes in other. Istio compares what follows the star as a plain suffix,
 // so *.example.com does not cover example.com, and a wildcard covers a narrower wildcard.
 func (h Host) Covers(other Host) bool {

@@ -20,10 +20,13 @@ type Index struct {
 	targets  lists[Host, *Target] // by each of their hosts, the oldest first
 	under    lists[string, Host]  // hosts of targets by every suffix of whole labels, for wildcard rules
 	rules    lists[Host, *DestinationRule]
-	routes   lists[Host, *Route]      // http routes by the host of their destination
-	opaque   lists[listener, *Target] // ServiceEntries by the listeners that their ports may need for themselves
-	spaces   shards[string, int]      // objects per namespace
-	oddHosts []Host                   // wildcard hosts of targets and rules whose star is not a whole label
+	routes   lists[Host, *Route]           // http routes by the host of their destination
+	virtual  lists[Host, *object.Object]   // VirtualServices by each of their hosts, the oldest first
+	wildVS   lists[string, *object.Object] // those with a wildcard host by what follows its star
+	sentTo   lists[Host, *object.Object]   // VirtualServices by the hosts that their routes lead to
+	opaque   lists[listener, *Target]      // ServiceEntries by the listeners that their ports may need for themselves
+	spaces   shards[string, int]           // objects per namespace
+	oddHosts []Host                        // wildcard hosts of targets and rules whose star is not a whole label
 	complete map[object.Kind]bool
 	ambient  int // objects whose labels bind hosts or namespaces to the ambient data plane
 	wild     int // DestinationRules with a wildcard host
@@ -37,15 +40,29 @@ type Index struct {
 	destinationsOnce sync.Once
 	destinations     map[Host]bool // hosts that routes lead to from somewhere else
 
-	virtualOnce sync.Once
-	virtual     map[Host][]*object.Object // VirtualServices by each of their hosts
-	virtualWild []Host                    // the wildcards among these, the most specific first
+	subsetsOnce   sync.Once
+	subsets       map[Host][]SubsetRoute // destinations that name a subset
+	gatewayOnce   sync.Once
+	gatewaySpaces []string
 
-	pools      sync.Map // of []pools, by the host string of rules, each made when it is first asked for
-	entrances  sync.Map // of entrance, by VirtualService, likewise
-	clients    sync.Map // of []string, the client namespaces of a target, likewise
-	gathered   sync.Mutex
-	gatherings map[any]*gathering // by Host or listener, each made when it is first asked for
+	beyondOnce sync.Once
+	beyond     map[Host]bool // to which a gateway has a route
+
+	leadingOnce sync.Once
+	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+
+	sidecarOnce   sync.Once
+	sidecars      map[string]*sidecars // by namespace
+	sidecarSpaces []string
+
+	pools         sync.Map // of []pools, by the host string of rules, each made when it is first asked for
+	entrances     sync.Map // of entrance, by VirtualService, likewise
+	idle          sync.Map // of IdleRoutes, likewise
+	sidecarRoutes sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
+	deadEnds      sync.Map // of []DeadEnd, likewise
+	clients       sync.Map // of []string, the client namespaces of a target, likewise
+	gathered      sync.Mutex
+	gatherings    map[any]*gathering // by Host or listener, each made when it is first asked for
 }
 
 // New returns an empty index.
@@ -91,7 +108,7 @@ func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 func (x *Index) fork() (*Index, *edit) {
 	y := &Index{
 		settings: x.settings, seed: x.seed,
-		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
+		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
 		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
 	}
 	for k, s := range x.byKind {
@@ -107,6 +124,9 @@ func (x *Index) fork() (*Index, *edit) {
 	y.under.fork()
 	y.rules.fork()
 	y.routes.fork()
+	y.virtual.fork()
+	y.wildVS.fork()
+	y.sentTo.fork()
 	y.opaque.fork()
 	y.spaces.fork()
 	return y, &edit{x.seed}
@@ -161,6 +181,15 @@ func (x *Index) link(e *edit, o *object.Object) {
 	for _, r := range x.routesOf(o) {
 		x.routes.insert(e, r.Host, r, func(a, b *Route) bool { return older("", "", a.Object, b.Object) })
 	}
+	for _, h := range x.virtualHosts(o) {
+		x.virtual.insert(e, h, o, olderVirtualService)
+		if h.IsWildcard() {
+			x.wildVS.insert(e, string(h[1:]), o, olderVirtualService)
+		}
+	}
+	for _, h := range x.destinationsOf(o) {
+		x.sentTo.insert(e, h, o, olderVirtualService)
+	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {
 			x.targets.insert(e, h, t, olderTarget)
@@ -192,6 +221,16 @@ func (x *Index) unlink(e *edit, o *object.Object) {
 	x.count(e, o, -1)
 	for _, r := range x.routesOf(o) {
 		x.routes.remove(e, r.Host, func(have *Route) bool { return have.Object == o })
+	}
+	for _, h := range x.virtualHosts(o) {
+		same := func(have *object.Object) bool { return have == o }
+		x.virtual.remove(e, h, same)
+		if h.IsWildcard() {
+			x.wildVS.remove(e, string(h[1:]), same)
+		}
+	}
+	for _, h := range x.destinationsOf(o) {
+		x.sentTo.remove(e, h, func(have *object.Object) bool { return have == o })
 	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {
@@ -320,6 +359,18 @@ func (x *Index) Count(kind object.Kind) int {
 		return s.n
 	}
 	return 0
+}
+
+// AnyIn says whether a namespace holds an object of a kind.
+func (x *Index) AnyIn(kind object.Kind, ns string) bool {
+	if s := x.byKind[kind]; s != nil {
+		for _, o := range s.all() {
+			if NamespaceOf(o) == ns {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.

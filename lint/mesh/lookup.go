@@ -43,21 +43,29 @@ func (x *Index) rulesAt(pattern Host) []*DestinationRule { return x.rules.at(x.s
 // found there whole. labels are those of the client's workload; nil = one without labels, which only an empty selector
 // matches.
 func (x *Index) RuleFor(t *Target, h Host, client string, labels map[string]string) *Merged {
-	m, _ := x.ruleFor(t.Namespace(), h, client, labels)
+	m, _ := x.ruleFor(t.Namespace(), h, client, labels, nil)
 	return m
 }
 
-func (x *Index) ruleFor(owner string, h Host, client string, labels map[string]string) (*Merged, []*Merged) {
+// RuleBehind is RuleFor as if the namespace of a rule had no rule with its host string: what a client gets if that one is taken
+// away, and those beside it.
+func (x *Index) RuleBehind(r *DestinationRule, t *Target, h Host, client string, labels map[string]string) *Merged {
+	m, _ := x.ruleFor(t.Namespace(), h, client, labels, r)
+	return m
+}
+
+// ruleFor returns what RuleFor does, and all from which that was picked; but is a rule not to be found, nor those beside it.
+func (x *Index) ruleFor(owner string, h Host, client string, labels map[string]string, but *DestinationRule) (*Merged, []*Merged) {
 	local := ownPool
 	if client == x.settings.RootNamespace {
 		local = privatePool
 	}
-	if all := x.mostSpecific(h, client, local); len(all) > 0 {
+	if all := x.mostSpecific(h, client, local, but); len(all) > 0 {
 		return pick(all, client, labels), all
 	}
 	for _, ns := range []string{owner, x.settings.RootNamespace} {
 		var all []*Merged
-		for _, m := range x.mostSpecific(h, ns, exportedPool) {
+		for _, m := range x.mostSpecific(h, ns, exportedPool, but) {
 			// "." does not count here: a rule that its own namespace sees was found in the client's.
 			if len(m.exports) == 0 || has(m.exports, "*") || has(m.exports, client) {
 				all = append(all, m)
@@ -77,7 +85,7 @@ func (x *Index) Applies(r *DestinationRule, t *Target, h Host, client string) bo
 	if r.Selector != nil && client != r.Namespace() {
 		return false
 	}
-	_, all := x.ruleFor(t.Namespace(), h, client, nil)
+	_, all := x.ruleFor(t.Namespace(), h, client, nil, nil)
 	return slices.ContainsFunc(all, func(m *Merged) bool { return m.Has(r.Object) })
 }
 
@@ -96,9 +104,12 @@ type pools struct {
 	merged    [3][]*Merged
 }
 
-// mostSpecific returns the merged rules of a namespace's pool at the first host pattern that the pool has.
-func (x *Index) mostSpecific(h Host, namespace string, in rulePool) []*Merged {
+// mostSpecific returns the merged rules of a namespace's pool at the first host pattern that the pool has, but's left out.
+func (x *Index) mostSpecific(h Host, namespace string, in rulePool, but *DestinationRule) []*Merged {
 	for p := range x.patternsFor(h) {
+		if but != nil && p == but.Host && namespace == but.Namespace() {
+			continue
+		}
 		all := x.poolsAt(p)
 		if i, ok := slices.BinarySearchFunc(all, namespace, func(p pools, ns string) int { return strings.Compare(p.namespace, ns) }); ok {
 			if m := all[i].merged[in]; len(m) > 0 {

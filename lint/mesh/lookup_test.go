@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,5 +232,29 @@ func TestSees(t *testing.T) {
 	target := ix.Target(named(t, ix, object.Service, "a", "s"))
 	if !ix.Sees(target, "a") || !ix.Sees(target, "b") || ix.Sees(target, "c") {
 		t.Errorf("a Service exported to %v", target.ExportTo)
+	}
+}
+
+// RuleBehind asks for what a rule keeps from clients: that with another host or of another namespace.
+func TestRuleBehind(t *testing.T) {
+	const host = "api.example.com"
+	all := rule("app", "mine", host, "", "") + rule("app", "wide", "*.example.com", "", "") + rule("egress", "exact", host, "", "") +
+		rule("egress", "subsets", host, "", "") + rule("istio-system", "default", "*", "", "")
+	for _, c := range []struct{ name, rules, of, client, want string }{
+		{"a wider one of the namespace", all, "app/mine", "app", "app/wide"},
+		{"the more specific one stays", all, "app/wide", "app", "app/mine"},
+		{"those beside it are left out too", all, "egress/exact", "other", "istio-system/default"},
+		{"nothing", all, "istio-system/default", "other", "egress/exact+egress/subsets"},
+		{"the owner's", rule("app", "mine", host, "", "") + rule("egress", "exact", host, "", ""), "app/mine", "app", "egress/exact"},
+		{"none", rule("app", "mine", host, "", ""), "app/mine", "app", "none"},
+		{"one for chosen workloads hides what is behind it", rule("app", "mine", host, "", "") + rule("app", "some", "*.example.com", "", ", workloadSelector: {matchLabels: {app: a}}") +
+			rule("egress", "exact", host, "", ""), "app/mine", "app", "none"},
+	} {
+		ix := world(t, Settings{}, entry("egress", "api", host, "", "")+c.rules)
+		ns, name, _ := strings.Cut(c.of, "/")
+		r := ix.Rule(named(t, ix, object.DestinationRule, ns, name))
+		if got := rulesOf(ix.RuleBehind(r, entryOf(t, ix, "egress", "api"), host, c.client, nil)); got != c.want {
+			t.Errorf("%s: behind %s clients in %s get %s, want %s", c.name, c.of, c.client, got, c.want)
+		}
 	}
 }

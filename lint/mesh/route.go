@@ -174,17 +174,14 @@ func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
 	}
 }
 
-// leadsTo says whether a route's destination is a port. A destination without one is the host's only port, else the port on
-// which the request came in; for a route of a gateway, whose ports may be others than the host's, that may be any.
+// leadsTo says whether a route's destination is a port. A destination without one is the port on which the request came in, even
+// if the host has only another; for a route of a gateway, whose ports may be others than the host's, that may be any.
 func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.Port != 0 {
 		return r.Port == port
 	}
 	if r.gateways {
 		return true
-	}
-	if targets := x.Targets(r.Host); slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 }) {
-		return slices.ContainsFunc(targets, func(t *Target) bool { return len(t.Ports) == 1 && t.Ports[0].Number == port })
 	}
 	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
 }

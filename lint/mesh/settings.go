@@ -26,7 +26,7 @@ type Settings struct {
 	// gives addresses to ServiceEntries without any. nil = not known.
 	DNSCapture, AutoAllocate *bool
 
-	// GatewayNamespaces are where gateway proxies run; default the root namespace.
+	// GatewayNamespaces are where gateway proxies run; if it is empty, Index.GatewayNamespaces finds out.
 	GatewayNamespaces []string
 
 	// MeshConfig is meshConfig as written, MeshConfigSource the name of where it stands ("" = nowhere).
@@ -59,9 +59,6 @@ func withDefaults(s Settings) Settings {
 	}
 	if s.RootNamespace == "" {
 		s.RootNamespace = "istio-system"
-	}
-	if len(s.GatewayNamespaces) == 0 {
-		s.GatewayNamespaces = []string{s.RootNamespace}
 	}
 	return s
 }

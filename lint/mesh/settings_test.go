@@ -15,14 +15,11 @@ func TestSettingsDefaults(t *testing.T) {
 	if s.ClusterDomain != "cluster.local" || s.RootNamespace != "istio-system" {
 		t.Errorf("defaults are %+v", s)
 	}
-	if diff := cmp.Diff([]string{"istio-system"}, s.GatewayNamespaces); diff != "" {
-		t.Error(diff)
-	}
 	objects := load(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\ndata:\n  mesh: |\n    rootNamespace: control\n    defaultServiceExportTo: ['.']\n    defaultDestinationRuleExportTo: ['*']\n")
 	config, _ := FindMeshConfig(objects, "")
 	s = New(Settings{MeshConfig: config}).Settings()
-	if s.RootNamespace != "control" || s.GatewayNamespaces[0] != "control" {
-		t.Errorf("the root namespace is %s, gateways run in %v", s.RootNamespace, s.GatewayNamespaces)
+	if s.RootNamespace != "control" {
+		t.Errorf("the root namespace is %s", s.RootNamespace)
 	}
 	if diff := cmp.Diff([][]string{{"."}, {"*"}}, [][]string{s.DefaultServiceExportTo, s.DefaultRuleExportTo}); diff != "" {
 		t.Error(diff)

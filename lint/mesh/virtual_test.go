@@ -26,6 +26,9 @@ func TestVirtualServicesFor(t *testing.T) {
 		{"the name, then the longest wildcard", virtual("egress", "a", "hosts: ['*.com']") + virtual("egress", "b", "hosts: ['*.example.com']") + virtual("egress", "c", "hosts: [api.example.com]") + virtual("egress", "d", "hosts: ['*']"), "api.example.com", []string{"c", "b", "a", "d"}},
 		{"each once", virtual("egress", "a", "hosts: ['*.com', '*.example.com', api.example.com, api.example.com]"), "api.example.com", []string{"a"}},
 		{"a wildcard host", virtual("egress", "a", "hosts: ['*.example.com']") + virtual("egress", "b", "hosts: [api.example.com]"), "*.example.com", []string{"a"}},
+		{"a star within a label", virtual("egress", "a", "hosts: ['*i.example.com']") + virtual("egress", "b", "hosts: ['*-api.example.com']"), "api.example.com", []string{"a"}},
+		{"a narrower wildcard", virtual("egress", "a", "hosts: ['*.example.com']") + virtual("egress", "b", "hosts: ['*.b.example.com']"), "*.a.example.com", []string{"a"}},
+		{"two spellings of one name", virtual("egress", "a", "hosts: [api, api.egress.svc.cluster.local]"), "api.egress.svc.cluster.local", []string{"a"}},
 		{"a short name is one of the namespace", virtual("egress", "a", "hosts: [api]"), "api.egress.svc.cluster.local", []string{"a"}},
 		{"not of another one", virtual("egress", "a", "hosts: [api]"), "api.shop.svc.cluster.local", nil},
 	} {
@@ -79,6 +82,67 @@ func TestSeesVirtualService(t *testing.T) {
 			if got := ix.SeesVirtualService(vs, ns); got != want {
 				t.Errorf("{%s} under {%s}, seen from %s: %v", c.exportTo, c.meshConfig, ns, got)
 			}
+		}
+	}
+}
+
+func TestVirtualServicesTo(t *testing.T) {
+	to := func(name, kind, destination string) string {
+		return virtual("egress", name, kind+": [{route: [{destination: {host: "+destination+"}}]}]")
+	}
+	ix := world(t, Settings{}, to("a", "tls", "api.example.com")+to("b", "http", "api")+to("c", "tcp", "api.example.com")+to("d", "http", "x.example.com")+
+		virtual("egress", "e", "http: [{mirror: {host: api.example.com}}, {mirrors: [{destination: {host: m.example.com}}, {destination: {host: m.example.com}}]}]"))
+	for host, want := range map[Host][]string{
+		"api.example.com": {"a", "c", "e"}, "api.egress.svc.cluster.local": {"b"}, "m.example.com": {"e"}, "api.shop.svc.cluster.local": nil,
+	} {
+		var got []string
+		for _, vs := range ix.VirtualServicesTo(host) {
+			got = append(got, vs.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("to %s (-want +got):\n%s", host, diff)
+		}
+	}
+}
+
+func TestLeadsByTLS(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "http: [{route: [{destination: {host: a.example.com}}]}], tls: [{route: [{destination: {host: b}}]}]"))
+	vs := named(t, ix, object.VirtualService, "egress", "a")
+	if ix.LeadsByTLS(vs, "a.example.com") || !ix.LeadsByTLS(vs, "b.egress.svc.cluster.local") {
+		t.Error("tls routes count, and http routes do not")
+	}
+}
+
+func TestLeadElsewhere(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com], tls: [{route: [{destination: {host: a.example.com}}, {destination: {host: gw.example.com}}]}]")+
+		virtual("egress", "b", "hosts: [b], http: [{route: [{destination: {host: b}}]}]")+virtual("egress", "c", "hosts: [c.example.com], http: [{redirect: {uri: /}}]"))
+	for host, want := range map[Host]bool{"a.example.com": true, "b.egress.svc.cluster.local": false, "c.example.com": false, "d.example.com": false} {
+		if got := ix.LeadElsewhere(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
+
+func TestAnyIn(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com]"))
+	if !ix.AnyIn(object.VirtualService, "egress") || ix.AnyIn(object.VirtualService, "shop") || ix.AnyIn(object.Gateway, "egress") {
+		t.Error("objects are sought by kind and namespace")
+	}
+}
+func TestVirtualServicesChange(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [api.example.com, '*.example.com']"))
+	without := ix.Without(object.Key{Kind: object.VirtualService, Namespace: "egress", Name: "a"})
+	moved := ix.With(load(t, virtual("egress", "a", "hosts: ['*.example.org']"))...)
+	for _, c := range []struct {
+		ix   *Index
+		host Host
+		want int
+	}{
+		{ix, "api.example.com", 1}, {ix, "www.example.com", 1}, {without, "api.example.com", 0}, {without, "www.example.com", 0},
+		{moved, "api.example.com", 0}, {moved, "www.example.com", 0}, {moved, "www.example.org", 1},
+	} {
+		if got := len(c.ix.VirtualServicesFor(c.host)); got != c.want {
+			t.Errorf("%s: %d VirtualServices, want %d", c.host, got, c.want)
 		}
 	}
 }

@@ -27,22 +27,32 @@ type builtin struct {
 var builtins = []builtin{
 	{"mesh.complete", "mesh.complete(kind): whether every object of the kind that exists is known, so that absence is evidence",
 		function(types.B, types.S), evalComplete},
-	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, and whether mutual TLS within the mesh is automatic",
+	{"mesh.settings", "mesh.settings(): the version of Istio, empty if it is not known, the root namespace, the cluster domain, whether mutual TLS within the mesh is automatic, whether the mesh configuration is in view, and for kinds of which some objects could not be read a file that may hold them",
 		function(types.A), evalSettings},
 	{"mesh.entry", "mesh.entry(): the ServiceEntry being judged, as Istio's registry holds it: hosts, ports with family and cluster type, endpoints",
 		function(types.A), evalEntry},
+	{"mesh.host", "mesh.host(name): whether a ServiceEntry or Service in view has exactly this host, the DestinationRules of all namespaces whose host it is, names without a dot written out, and the VirtualServices for it or for a wildcard that takes it in, with their sections (http, tls, tcp); a hundred at most of each",
+		function(types.A, types.S), evalHost},
 	{"mesh.http_uses", "mesh.http_uses(): the fields of connectionPool.http by which the DestinationRule being judged asks for something, with the ports on which they do nothing",
 		function(types.A), evalHTTPUses},
+	{"mesh.uses", "mesh.uses(fields, beside): where the DestinationRule being judged writes some fields of a traffic policy, each with the ports on which it has an effect and those on which it has none; with each port come the values in effect there of other fields",
+		function(types.A, types.NewArray(nil, types.S), types.NewArray(nil, types.S)), evalUses},
 	{"mesh.partial_pools", "mesh.partial_pools(): the connectionPools of the DestinationRule being judged that set some circuit breakers and leave others unlimited, with the ports on which Envoy reads requests",
 		function(types.A), evalPartialPools},
 	{"mesh.reach", "mesh.reach(): the host of the DestinationRule being judged, and whether anything that it takes in is known",
 		function(types.A), evalReach},
 	{"mesh.blocks", "mesh.blocks(name): where the DestinationRule being judged writes a block of a traffic policy, each with the ports that it governs; alike ports are listed once, with the number of hosts that have them",
 		function(types.A, types.S), evalBlocks},
+	{"mesh.entries", "mesh.entries(): the portLevelSettings entries of the DestinationRule being judged, each with its port (0 = none that can exist), how many ports of hosts have the number, and whether an earlier one takes its place",
+		function(types.A), evalEntries},
 	{"mesh.governing", "mesh.governing(name): where DestinationRules write a block of a traffic policy that is in effect on ports of the ServiceEntry being judged, for some clients at least; each with the rule and its host, the place, the value and, if it is in effect there only, the subset",
 		function(types.A, types.S), evalGoverning},
 	{"mesh.port_losses", "mesh.port_losses(): the entries of portLevelSettings that discard values of the destination level, each with these values and how to write them back",
 		function(types.A), evalPortLosses},
+	{"mesh.subset_losses", "mesh.subset_losses(): the blocks of subsets, and the entries for ports in them, that discard values of what stands above them, each with these values and how to write them back",
+		function(types.A), evalSubsetLosses},
+	{"mesh.direct_clients", "mesh.direct_clients(host, port): for the clients of which namespaces the DestinationRule being judged is in force on a port of a host to which their own proxies connect: no gateways, nor those whose routes lead elsewhere; none where a gateway has a route to the host",
+		function(types.A, types.S, types.N), evalDirectClients},
 	{"mesh.unwatched", "mesh.unwatched(): where the object being judged leaves hosts outside the mesh, of which Envoy has a list of addresses, without outlier detection: the hosts of a ServiceEntry, the levels of a DestinationRule",
 		function(types.A), evalUnwatched},
 	{"mesh.originated", "mesh.originated(): the ports of the ServiceEntry being judged for which a DestinationRule has Envoy start TLS, or would if its tls named a mode, for some clients at least; each with the rule and the place of its tls, and whether anything is sent there",
@@ -91,9 +101,13 @@ func evalComplete(p *lint.Pass, args []*ast.Term) (any, error) {
 func evalSettings(p *lint.Pass, _ []*ast.Term) (any, error) {
 	s := p.Mesh.Settings()
 	auto := s.MeshConfig.Get("enableAutoMtls")
+	unread := record{}
+	for kind, file := range s.Unread {
+		unread[string(kind)] = file
+	}
 	return record{
 		"istio_version": s.IstioVersion, "root_namespace": s.RootNamespace, "cluster_domain": s.ClusterDomain,
-		"auto_mtls": !auto.Set() || auto.Bool(),
+		"auto_mtls": !auto.Set() || auto.Bool(), "mesh_config": s.MeshConfig.Set(), "unread": unread,
 	}, nil
 }
 
@@ -160,6 +174,37 @@ func serviceRecord(ix *mesh.Index, h mesh.Host, t *mesh.Target) any {
 	return nil
 }
 
+// shownRules bounds the lists of DestinationRules and VirtualServices: more for one host are a mistake of whatever writes them.
+const shownRules = 100
+
+func evalHost(p *lint.Pass, args []*ast.Term) (any, error) {
+	name, ok := args[0].Value.(ast.String)
+	if !ok {
+		return nil, errors.New("the host is no string")
+	}
+	rules := []any{}
+	for _, r := range p.Mesh.Rules(mesh.Host(name)) {
+		if len(rules) == shownRules {
+			break
+		}
+		rules = append(rules, record{"kind": string(r.Object.Kind), "namespace": r.Object.Namespace, "name": r.Object.Name})
+	}
+	services := []any{}
+	for _, vs := range p.Mesh.VirtualServicesFor(mesh.Host(name)) {
+		if len(services) == shownRules {
+			break
+		}
+		sections := []any{}
+		for _, section := range [...]string{"http", "tls", "tcp"} {
+			if vs.Spec().Get(section).Len() > 0 {
+				sections = append(sections, section)
+			}
+		}
+		services = append(services, record{"kind": string(vs.Kind), "namespace": vs.Namespace, "name": vs.Name, "sections": sections})
+	}
+	return record{"in_view": len(p.Mesh.Targets(mesh.Host(name))) > 0, "rules": rules, "virtual_services": services}, nil
+}
+
 // mayHavePods says whether the pods of a Service can be endpoints of an entry under a host: a Service in view has it, or the entry
 // is for something in the mesh by a name of the cluster, so that one that is not in view may.
 func mayHavePods(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
@@ -207,9 +252,14 @@ func evalReach(p *lint.Pass, _ []*ast.Term) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	numbers := []uint32{}
+	for _, port := range reach.Ports {
+		numbers = append(numbers, port.Number)
+	}
+	slices.Sort(numbers)
 	return record{
 		"host": string(r.Host), "wildcard": r.Host.IsWildcard(), "in_cluster": p.Mesh.Settings().InCluster(r.Host),
-		"known": reach.Known(),
+		"known": reach.Known(), "numbers": slices.Compact(numbers),
 	}, nil
 }
 
@@ -279,8 +329,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		if c.endpoints >= 0 {
 			r["endpoints"] = c.endpoints
 		}
-		clients := effective.ClientsOf(ix, p.Object, port.Host, port.Target)
-		r["clients"] = record{"in": anyList(clients.In), "elsewhere": clients.Elsewhere, "except": anyList(clients.Except)}
+		r["clients"] = clientsRecord(effective.ClientsOf(ix, p.Object, port.Host, port.Target))
 		seen[c] = r
 		out = append(out, r)
 	}

@@ -27,6 +27,25 @@ func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 	return out, nil
 }
 
+func evalSubsetLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
+	if _, _, err := ruleAndReach(p); err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, s := range p.SubsetLosses() {
+		r := lossesRecord(p, s.Losses, s.Level.Path, false)
+		if s.Mixed { // what is one port's is not the other's
+			r["restate"], r["restate_tls"] = []any{}, []any{}
+		}
+		r["path"], r["subset"], r["port"], r["block"] = pathRecord(s.Level.Path), s.Level.Subset, s.Level.Port, s.Block
+		if s.Block != "" {
+			r["path"] = pathRecord(s.Level.Path.Child(s.Block))
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
 // lossesRecord describes in words what one level takes away, and how to write it back into that level. The values come sorted by
 // what can be done about them, since a policy that sorts them itself costs ten times as much. panics says that Istio's
 // generator would panic if outlierDetection came back: then nothing is written back.
@@ -52,9 +71,15 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panic
 			}
 			continue
 		}
-		told = append(told, fmt.Sprintf("%s %s (line %d) becomes %s", l.Field.Name, l.From, l.On.Locate(l.At).Range.Start.Line, l.To))
+		where := fmt.Sprintf("line %d", l.On.Locate(l.At).Range.Start.Line)
+		also := record{"path": pathRecord(l.At), "message": l.Field.Name + " is set here"}
+		if l.On != p.Object {
+			where = "DestinationRule " + l.On.Name
+			also["kind"], also["namespace"], also["name"] = string(l.On.Kind), l.On.Namespace, l.On.Name
+		}
+		told = append(told, fmt.Sprintf("%s %s (%s) becomes %s", l.Field.Name, l.From, where, l.To))
 		envoy = append(envoy, l.Field.Envoy)
-		related = append(related, record{"path": pathRecord(l.At), "message": l.Field.Name + " is set here"})
+		related = append(related, also)
 		blocks = append(blocks, block)
 		filled = filled || block == "connectionPool" || block == "outlierDetection"
 		switch {

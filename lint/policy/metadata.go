@@ -109,7 +109,7 @@ func metaOf(module *ast.Module, file string) (lint.Meta, error) {
 func gates(c table) []lint.Gate {
 	var out []lint.Gate
 	for _, g := range c.tables("when") {
-		out = append(out, lint.Gate{Kind: object.Kind(g.text("kind", false)), All: conditions(g)})
+		out = append(out, lint.Gate{Kind: object.Kind(g.text("kind", false)), All: conditions(g), Option: g.text("option", false)})
 		g.done()
 	}
 	return out

@@ -49,11 +49,17 @@ spec:
 // judge runs the policies of a file system on the manifest.
 func judge(t *testing.T, fsys fstest.MapFS, cfg *lint.Config) *lint.Report {
 	t.Helper()
+	return judgeText(t, fsys, cfg, manifest)
+}
+
+// judgeText is judge for other manifests.
+func judgeText(t *testing.T, fsys fstest.MapFS, cfg *lint.Config, text string) *lint.Report {
+	t.Helper()
 	rules, err := policy.LoadWithin(context.Background(), fsys, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := object.Load(context.Background(), "a.yaml", strings.NewReader(manifest), object.Limits{})
+	file, err := object.Load(context.Background(), "a.yaml", strings.NewReader(text), object.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +119,8 @@ func TestPoliciesDoNotSilenceOneAnother(t *testing.T) {
 		"negative index":   {`findings contains {"path": ["spec", -1], "message": "x"}`, "-1 is no index"},
 		"key is a word":    {`findings contains {"path": [], "message": "x", "key": "true"}`, `"true" is neither true nor false`},
 		"port is a word":   {`findings contains {"path": [], "message": "x", "subject": {"ports": ["http"]}}`, `"http" is no port`},
+		"object is a word": {`findings contains {"path": [], "message": "x", "subject": {"objects": ["api"]}}`, "an object is string, not an object"},
+		"object has more":  {`findings contains {"path": [], "message": "x", "subject": {"objects": [{"uid": "1"}]}}`, `an object has an unknown key "uid"`},
 		"port too large":   {`findings contains {"path": [], "message": "x", "subject": {"ports": [4294967296]}}`, "4294967296 is no port"},
 		"unknown op":       {`findings contains {"path": [], "message": "x", "fixes": [{"title": "t", "safety": "safe", "ops": [{"op": "move", "path": ["spec"], "value": 1}]}]}`, `is "move"; it can be ["add" "replace" "remove"]`},
 		"op in a set":      {`findings contains {"path": [], "message": "x", "fixes": [{"title": "t", "safety": "safe", "set": [{"op": "add", "path": ["spec", "x"], "value": 1}]}]}`, `not which operation: "add"`},

@@ -84,7 +84,7 @@ func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
 			nowhere = append(nowhere, &uses[i])
 		}
 	}
-	if len(nowhere) > 0 && reaching && !slices.ContainsFunc(nowhere, func(u *httpUse) bool { return u.lostIn(p) }) {
+	if len(nowhere) > 0 && reaching && !slices.ContainsFunc(nowhere, func(u *httpUse) bool { return lostToEntry(p, u.Field) }) {
 		block := nowhere[0].Path.Parent()
 		out = append(out, record{
 			"fate": unreached, "path": pathRecord(block), "names": namesOf(nowhere), "host": string(rule.Host),
@@ -97,7 +97,7 @@ func evalHTTPUses(p *lint.Pass, _ []*ast.Term) (any, error) {
 // httpUsesOf lists what a rule asks of connectionPool.http, in the order in which it is told.
 func httpUsesOf(p *lint.Pass, reach effective.Reach) []httpUse {
 	var uses []httpUse
-	for _, u := range effective.UsesIn(p.Mesh, p.Object, p.Levels()) {
+	for _, u := range p.Uses() {
 		name, isHTTP := strings.CutPrefix(u.Field.Name, "connectionPool.http.")
 		if !isHTTP || asksNothing(u.Value) {
 			continue
@@ -110,7 +110,7 @@ func httpUsesOf(p *lint.Pass, reach effective.Reach) []httpUse {
 		case !reach.Known():
 		case len(u.Live)+len(u.Dead) == 0 && atTop:
 			use.fate = unreached
-		case len(u.Dead) > 0 && len(u.Live) == 0 && len(use.l4) == len(u.Dead) && !(atTop && use.lostIn(p)):
+		case len(u.Dead) > 0 && len(u.Live) == 0 && len(use.l4) == len(u.Dead) && !(atTop && lostToEntry(p, u.Field)):
 			use.fate = inert
 		case len(u.Live) > 0 && len(use.l4) > 0 && name != pending:
 			use.fate = half
@@ -121,11 +121,11 @@ func httpUsesOf(p *lint.Pass, reach effective.Reach) []httpUse {
 	return uses
 }
 
-// lostIn says whether a port entry takes the field of the destination level away. That is a loss, and told as one: the field
+// lostToEntry says whether a port entry takes a field of the destination level away. That is a loss, and told as one: the field
 // should move there, not go.
-func (u *httpUse) lostIn(p *lint.Pass) bool {
+func lostToEntry(p *lint.Pass, f *effective.Field) bool {
 	return slices.ContainsFunc(p.EntryLosses(), func(e effective.EntryLosses) bool {
-		return slices.ContainsFunc(e.Losses, func(l effective.Loss) bool { return l.Field == u.Field })
+		return slices.ContainsFunc(e.Losses, func(l effective.Loss) bool { return l.Field == f })
 	})
 }
 
@@ -259,9 +259,11 @@ func evalPartialPools(p *lint.Pass, _ []*ast.Term) (any, error) {
 			open = append(open, b.Path.String())
 			pendingOpen = pendingOpen || b.Is("http."+pending)
 		}
+		subject := subjectOf(pool.Reading)
+		subject["blocks"] = []string{"connectionPool"}
 		out = append(out, record{
 			"path": pathRecord(pool.Level.Path.Child("connectionPool")), "set": lint.Enumerate(set), "open": lint.Enumerate(open), "several": len(open) > 1,
-			"whose": whose(pool.Level), "reading": len(pool.Reading), "places": placesOf(pool.Reading), "subject": subjectOf(pool.Reading),
+			"whose": whose(pool.Level), "reading": len(pool.Reading), "places": placesOf(pool.Reading), "subject": subject,
 			"queues": connectionsSet && pendingOpen, "host": string(rule.Host), "known": reach.Known(),
 		})
 	}

@@ -203,6 +203,27 @@ func (r *reading) subject(v ast.Value) lint.Subject {
 			r.items(v, func(v ast.Value) { out.Fields = append(out.Fields, r.path(v)) })
 		case "ports":
 			r.items(v, func(v ast.Value) { out.Ports = append(out.Ports, r.port(v)) })
+		case "objects":
+			r.items(v, func(v ast.Value) { out.Objects = append(out.Objects, r.target(v)) })
+		default:
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// target reads an object's key, as the mesh built-ins give it.
+func (r *reading) target(v ast.Value) object.Key {
+	var out object.Key
+	r.fields("an object", v, func(key string, v ast.Value) bool {
+		switch key {
+		case "kind":
+			out.Kind = object.Kind(r.text(v))
+		case "namespace":
+			out.Namespace = r.text(v)
+		case "name":
+			out.Name = r.text(v)
 		default:
 			return false
 		}

@@ -1,6 +1,6 @@
 # METADATA
 # title: TLS that Envoy starts
-# description: Which proxies start the TLS of a DestinationRule.
+# description: Whether a tls block of a DestinationRule makes Envoy start TLS, and in which proxies.
 package meshvet.lib.origination
 
 import data.meshvet.lib.hosts
@@ -16,6 +16,40 @@ proxy(manifest, tls) := "Envoy of a gateway" if {
 	not startswith(name, "configmap://")
 	object.get(manifest.spec, "workloadSelector", null) == null
 } else := "Envoy"
+
+# METADATA
+# description: |-
+#   Whether a tls block makes Envoy verify servers as their clients do. MUTUAL without a certificate and its key is refused by
+#   Istio, and starts no TLS where it comes past it.
+starts(tls) if tls.mode == "SIMPLE"
+
+starts(tls) if {
+	tls.mode == "MUTUAL"
+	given(tls, "credentialName")
+}
+
+starts(tls) if {
+	tls.mode == "MUTUAL"
+	given(tls, "clientCertificate")
+	given(tls, "privateKey")
+}
+
+# METADATA
+# description: Whether a field of a tls block holds text.
+given(tls, field) if {
+	is_string(tls[field])
+	tls[field] != ""
+}
+
+# METADATA
+# description: The CAs of which one must have issued the server's certificate, in words.
+trusted(tls) := sprintf("the CAs in ConfigMap %s", [trim_prefix(tls.credentialName, "configmap://")]) if {
+	startswith(object.get(tls, "credentialName", ""), "configmap://")
+} else := sprintf("the CAs in Secret %s", [tls.credentialName]) if {
+	object.get(tls, "credentialName", "") != ""
+} else := sprintf("the CAs in %s", [tls.caCertificates]) if {
+	not object.get(tls, "caCertificates", "") in {"", "system"}
+} else := "the system CAs"
 
 # METADATA
 # description: |-

@@ -17,8 +17,9 @@ at(path, message) := {"path": path, "message": message}
 # description: |-
 #   A finding with more to it. Known keys: effect (what Envoy will do), severity (overrides the policy's own), key (true: point
 #   at the field's name, not its value), related (list of also()), fixes (list of fix() and create()), subject ({"hosts": [],
-#   "ports": [], "blocks": [], "fields": []}: what the finding is about, by which one finding supersedes another; blocks are those of
-#   a traffic policy, fields the paths of other fields of the object that it accounts for).
+#   "ports": [], "blocks": [], "fields": [], "objects": []}: what the finding is about, by which one finding supersedes another; blocks are
+#   those of a traffic policy, fields the paths of other fields of the object that it accounts for, objects are other objects, as the mesh
+#   built-ins give them).
 with_more(finding, more) := object.union(finding, more)
 
 # METADATA

@@ -158,14 +158,25 @@ func (p *prover) engine(plain bool, settings mesh.Settings) (*lint.Engine, error
 	return e, err
 }
 
-// removal takes the field away that a finding calls ignored or inert. What a finding says of the host is about the whole rule.
+// removal takes the field away that a finding calls ignored or inert. What a finding says of the host is about the whole rule, and
+// one that names the route of a VirtualService is about the route.
 func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object.Object, f *lint.Finding, proxies []effective.Proxy) error {
+	path := f.Path
+	route := slices.IndexFunc(f.Related, func(r lint.Related) bool { return r.Object.Kind == object.VirtualService })
+	if route >= 0 {
+		r := f.Related[route]
+		at := slices.IndexFunc(m.Objects, func(o *object.Object) bool { return o.Key == r.Object })
+		if at < 0 {
+			return nil
+		}
+		o, path = m.Objects[at], r.Path
+	}
 	var changed *object.Object
-	if !f.Path.Equal(object.Path{"spec", "host"}) {
+	if !path.Equal(object.Path{"spec", "host"}) {
 		var err error
-		changed, err = linttest.Patch(o, []lint.Op{{Kind: lint.Remove, Path: f.Path}})
+		changed, err = linttest.Patch(o, []lint.Op{{Kind: lint.Remove, Path: path}})
 		if err != nil {
-			return fmt.Errorf("%s: %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
+			return fmt.Errorf("%s: %s at %s: %w", m.Name, f.Rule.ID, path, err)
 		}
 	}
 	t.Claims[f.Rule.ID]++
@@ -184,8 +195,11 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 			if f.Rule.Proof.Kind == "inert" && isCluster && (!about(f, name, pair.before) || inert(d.path, familyOf(pair.before, name))) {
 				continue
 			}
+			if route >= 0 && d.resource == "route 80" && !slices.Contains(f.Subject.Ports, 80) {
+				continue // http routes are there whatever ports their host has
+			}
 			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s calls %s %s, yet %s goes from %s to %s without it",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, f.Rule.Proof.Kind, d.where(), d.before, d.after))
+				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, path, f.Rule.Proof.Kind, d.where(), d.before, d.after))
 		}
 	}
 	if !shown {
@@ -301,6 +315,9 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 				continue
 			}
 			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
+			if !isCluster && timed(then, changed, pair.after[d.resource], d) {
+				continue
+			}
 			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d) && asPredicted(then[name], pair.after[d.resource], d)) {
 				continue
 			}
@@ -333,6 +350,19 @@ var derived = []struct{ field, path string }{
 	{"loadBalancer", "ring_hash_lb_config"},
 	{"loadBalancer", "maglev_lb_config"},
 	{"connectionPool", options + ".common_http_protocol_options"},
+}
+
+// timed says whether a change of a listener is that a tcp_proxy in it got a timeout that the rule states once it is fixed.
+func timed(then map[string]*effective.Cluster, o *object.Object, listener envoy.Leaves, d change) bool {
+	i := strings.LastIndexByte(d.path, '.')
+	filter, field := d.path[:max(i, 0)], d.path[i+1:]
+	if !strings.HasPrefix(d.resource, "listener ") || !strings.HasSuffix(filter, ".typed_config") {
+		return false
+	}
+	c := then[listener[filter+".cluster"]]
+	return c != nil && slices.ContainsFunc(c.TCP, func(s effective.Setting) bool {
+		return s.Envoy == field && s.Origin.Object == o && envoy.Text(s.Value) == d.after
+	})
 }
 
 // asPredicted says whether a path of a cluster came to what is predicted of the fixed rule: stated looks at paths alone.

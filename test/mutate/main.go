@@ -1,6 +1,6 @@
 // Command mutate shows that the fixtures of each rule hold it to every part of its condition: it changes one operator, condition,
-// member of a set, number or severity of a rule at a time, and runs the rule's fixtures. A change that no fixture notices is a survivor:
-// either nothing depends on what was changed, or a look-alike is missing.
+// member of a set, number or severity of a rule at a time, and runs the rule's fixtures, and for a policy the Rego tests beside it. A
+// change that nothing notices is a survivor: either nothing depends on what was changed, or a look-alike is missing.
 //
 //	go run ./test/mutate            all rules
 //	go run ./test/mutate SE101 -v   one rule, with its survivors

@@ -84,7 +84,7 @@ prove-refusals: oracle ## Hold what MV907 refuses of random mutants against Isti
 	$(GO) run ./test/prove -oracle bin/oracle refusals -n $(MUTANTS) rules/testdata policies/testdata examples
 
 .PHONY: mutate
-mutate: ## Change one thing of a rule at a time and list what its fixtures do not notice (MUTATE=SE101)
+mutate: ## Change one thing of a rule at a time; fail if the fixtures notice too little of it (MUTATE=SE101)
 	$(GO) run ./test/mutate $(if $(MUTATE),-v $(MUTATE))
 
 .PHONY: test-oracle

@@ -147,7 +147,7 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 	out := mergedPorts(ix, host, t, proxy.Namespace)
 	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
 		out = slices.DeleteFunc(out, func(p Port) bool {
-			return !ix.LeadTo(host, p.Number)
+			return !ix.LeadTo(host, p.Number, proxy.Namespace)
 		})
 	}
 	return out

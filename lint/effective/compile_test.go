@@ -795,6 +795,7 @@ func listenerRows() []compiled {
 		{why: "a wildcard's route to another host", in: []string{dns("80 HTTP"), wild("wide", "*.com", elsewhere)}, at: "80", retries: []string{}},
 		retried("a wildcard's route behind a narrower wildcard", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "*.example.com", "tls: [{match: [{sniHosts: ['*.example.com']}], route: [{destination: {host: other.example.com}}]}]")),
 		retried("a wildcard's route behind a VirtualService of the name", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]")),
+		retried("a wildcard's route behind one for chosen namespaces", "", "2 timeout 0s", wild("a", "*.com", elsewhere), wild("b", "*.com", "exportTo: [shop], tcp: [{route: [{destination: {host: other.example.com}}]}]")),
 		{why: "a second VirtualService of the name", in: []string{dns("80 HTTP"), wild("a", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]"), wild("b", "api.example.com", elsewhere)}, at: "80", retries: []string{}},
 	}
 }

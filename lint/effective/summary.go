@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"math"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -18,7 +19,9 @@ func PortNumbers(ix *mesh.Index, proxy Proxy, host mesh.Host) []uint32 {
 	}
 	var out []uint32
 	for _, p := range portsOf(ix, proxy, host, t) {
-		out = append(out, p.Number)
+		if p.Number <= math.MaxUint16 { // the API server refuses others
+			out = append(out, p.Number)
+		}
 	}
 	return out
 }

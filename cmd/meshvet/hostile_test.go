@@ -139,7 +139,6 @@ func TestHostileMeshes(t *testing.T) {
 		"subsets of many rules for one host": append(repeat(200, func(i int) string {
 			return rule(fmt.Sprint("d", i), "  host: a.example.com\n"+list("subsets", 200, fmt.Sprintf("{name: s%d-#, labels: {v: a#}, trafficPolicy: {connectionPool: {tcp: {maxConnections: 3}}}}", i)))
 		}), one),
-		"entries beside wildcards of clients": crowd(1500),
 		"subsets for clients of many namespaces": append(repeat(500, func(i int) string {
 			return strings.Replace(rule(fmt.Sprint("d", i), "  host: a.example.com\n  subsets: [{name: x}]\n"), "namespace: ns", fmt.Sprint("namespace: n", i), 1)
 		}), one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "{match: [{uri: {prefix: /#}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 80}}}]}"))),

@@ -3,8 +3,10 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -20,11 +22,12 @@ type Gate struct {
 	Option string
 }
 
-// Condition holds if the field at Path is written with one of Values, or with a number below Below (with any value if neither is
-// given), or, with Absent, if it is not written at all.
+// Condition holds if the field at Path is written with one of Values, with something else than all of Except, or with a number below
+// Below (with any value if none of these is given), or, with Absent, if it is not written at all.
 type Condition struct {
 	Path   string // as object.Path, with [*] for every item of a list
 	Values []any
+	Except []any
 	Below  int64 // 0 = not given
 	Absent bool
 }
@@ -74,6 +77,8 @@ const (
 	UnwatchedHost Fact = "unwatched-host"
 	// WildcardHost: one of the hosts of a ServiceEntry is a wildcard.
 	WildcardHost Fact = "wildcard-host"
+	// PlainHost: one of the hosts of a ServiceEntry is neither a wildcard nor an address, or the entry lists endpoints.
+	PlainHost Fact = "plain-host"
 	// OddHost: one of the hosts of a ServiceEntry is not written as a full name in lower case.
 	OddHost Fact = "odd-host"
 	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
@@ -84,6 +89,13 @@ const (
 	ClusterHost Fact = "cluster-host"
 	// MisfitPort: a port of a ServiceEntry is of UDP, carries requests on 443, or has a name that stands for another protocol.
 	MisfitPort Fact = "misfit-port"
+	// LateKeepalive: a tcpKeepalive of a DestinationRule begins after the idle timeout of a connection, or outside the mesh after what the
+	// rule's option middleboxIdle says. It holds too while the host is not in view.
+	LateKeepalive Fact = "late-keepalive"
+	// DialsPort80: Envoy connects to port 80 for a port of a ServiceEntry that is not of TLS.
+	DialsPort80 Fact = "dials-port-80"
+	// TLSPort: a port of a ServiceEntry is of TLS, or a DestinationRule has Envoy start TLS, or means to, towards one.
+	TLSPort Fact = "tls-port"
 	// OriginatedPort: a DestinationRule has Envoy start TLS, or means to, towards a port of a ServiceEntry.
 	OriginatedPort Fact = "originated-port"
 )
@@ -110,6 +122,9 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case WildcardHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsWildcard), nil
+	case PlainHost:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && (t.Object.Spec().Get("endpoints").Set() || slices.ContainsFunc(t.Hosts, func(h mesh.Host) bool { return !h.IsWildcard() && !h.IsAddress() })), nil
 	case OddHost:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
@@ -124,6 +139,17 @@ func (f Fact) holds(p *Pass) (bool, error) {
 	case MisfitPort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsMisfit), nil
+	case LateKeepalive:
+		return lateKeepalive(p), nil
+	case DialsPort80:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, func(port mesh.Port) bool {
+			dials, _ := t.Dials(port)
+			return !port.IsTLS() && slices.Contains(dials, 80)
+		}), nil
+	case TLSPort:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsTLS) || len(p.Originated()) > 0, nil
 	case OriginatedPort:
 		return len(p.Originated()) > 0, nil
 	}
@@ -140,6 +166,21 @@ func repeatsAddress(o *object.Object) bool {
 		seen[address] = true
 	}
 	return false
+}
+
+// lateKeepalive says whether the first probe of a tcpKeepalive may come too late. What is no duration is left to the rule.
+func lateKeepalive(p *Pass) bool {
+	text, _ := p.Option("middleboxIdle").(string)
+	limit, err := time.ParseDuration(text)
+	if err != nil {
+		limit = math.MaxInt64
+	}
+	return slices.ContainsFunc(p.Uses(), func(u effective.Use) bool {
+		if u.Field.Name != "connectionPool.tcp.tcpKeepalive" || !u.Value.Get("time").Set() {
+			return false
+		}
+		return !p.Reach().Known() || u.ProbesLate(p.Mesh, p.Object, limit)
+	})
 }
 
 type compiledLevelGate struct {
@@ -183,6 +224,7 @@ type compiledGate struct {
 type compiledCondition struct {
 	steps  []string // "*" = every item
 	values []any
+	except []any
 	below  int64
 	absent bool
 }
@@ -217,6 +259,7 @@ func compileConditions(list []Condition) ([]compiledCondition, error) {
 		out = append(out, compiledCondition{
 			steps:  strings.Split(strings.ReplaceAll(cond.Path, "[*]", ".*"), "."),
 			values: cond.Values,
+			except: cond.Except,
 			below:  cond.Below,
 			absent: cond.Absent,
 		})
@@ -250,11 +293,12 @@ func (c compiledCondition) walk(v object.Value, steps []string) (found, match bo
 		return false, false
 	}
 	if len(steps) == 0 {
-		if len(c.values) == 0 && c.below == 0 {
+		if len(c.values) == 0 && len(c.except) == 0 && c.below == 0 {
 			return true, !c.absent
 		}
+		is := func(want any) bool { return equalsScalar(v, want) }
 		return true, c.below != 0 && isNumber(v) && v.Float() < float64(c.below) ||
-			slices.ContainsFunc(c.values, func(want any) bool { return equalsScalar(v, want) })
+			slices.ContainsFunc(c.values, is) || len(c.except) > 0 && !slices.ContainsFunc(c.except, is)
 	}
 	if steps[0] != "*" {
 		return c.walk(v.Get(steps[0]), steps[1:])

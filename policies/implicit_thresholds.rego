@@ -36,12 +36,14 @@
 #   - all:
 #     - {path: outlierDetection}
 #     - {path: outlierDetection.consecutive5xxErrors, absent: true}
+#     - {path: outlierDetection.consecutiveLocalOriginFailures, absent: true}
 #     port: {cluster: [STRICT_DNS, EDS]}
 #   - all:
 #     - {path: outlierDetection.consecutiveGatewayErrors}
 #     port: {cluster: [STRICT_DNS, EDS]}
 #   - all:
 #     - {path: outlierDetection.splitExternalLocalOriginErrors, values: [true]}
+#     - {path: outlierDetection.consecutiveLocalOriginFailures, below: 1, absent: true}
 #     port: {cluster: [STRICT_DNS, EDS]}
 #   remedy: |-
 #     Write the number that is meant. To eject for gateway errors only, set consecutive5xxErrors to 0 beside consecutiveGatewayErrors.

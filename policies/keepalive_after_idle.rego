@@ -29,6 +29,7 @@
 #     - {path: "spec.subsets[*].trafficPolicy.connectionPool.tcp.tcpKeepalive.time"}
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].connectionPool.tcp.tcpKeepalive.time"}
+#   facts: [late-keepalive]
 #   options:
 #   - {name: middleboxIdle, default: 5m, doc: how long firewalls and NAT gateways on the way out keep a silent connection}
 #   remedy: |-

@@ -46,6 +46,14 @@
 #     - {path: "spec.subsets[*].trafficPolicy.outlierDetection.consecutiveLocalOriginFailures"}
 #   - all:
 #     - {path: "spec.subsets[*].trafficPolicy.portLevelSettings[*].outlierDetection.consecutiveLocalOriginFailures"}
+#   levels:
+#   - all:
+#     - {path: outlierDetection.consecutiveErrors}
+#   - all:
+#     - {path: outlierDetection.outlierDetectionHttpErrorCodes}
+#   - all:
+#     - {path: outlierDetection.consecutiveLocalOriginFailures}
+#     - {path: outlierDetection.splitExternalLocalOriginErrors, except: [true], absent: true}
 #   remedy: |-
 #     Write consecutive5xxErrors or consecutiveGatewayErrors for consecutiveErrors. Beside consecutiveLocalOriginFailures write
 #     `splitExternalLocalOriginErrors: true`.

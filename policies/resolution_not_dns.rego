@@ -28,6 +28,7 @@
 #   - all:
 #     - {path: spec.resolution, values: [NONE], absent: true}
 #     - {path: spec.ports}
+#   facts: [plain-host]
 #   remedy: |-
 #     Write `resolution: DNS`. Where each DNS answer is only a sample of a large rotating pool, write DNS_ROUND_ROBIN. For fixed
 #     addresses list them under `endpoints` and write STATIC.

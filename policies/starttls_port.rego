@@ -31,6 +31,7 @@
 #   when:
 #   - all:
 #     - {path: "spec.ports[*].number", values: [25, 110, 143, 389, 587, 3306, 5222, 5432]}
+#   facts: [tls-port]
 #   remedy: |-
 #     Declare TCP and give the entry an address of its own under `addresses`, so that Envoy forwards the bytes as they are and client and
 #     server agree on TLS themselves; or say in .meshvet.yaml that proxies answer DNS and istiod gives out addresses. Take `tls` out of the DestinationRule for the port.

@@ -29,7 +29,7 @@
 #     - {path: "spec.ports[*].targetPort", values: [80]}
 #   - all:
 #     - {path: "spec.endpoints[*].ports"}
-#   facts: [originated-port]
+#   facts: [dials-port-80, originated-port]
 #   remedy: |-
 #     Write `targetPort: 443` beside the number of the port: clients go on sending plaintext HTTP to port 80, and Envoy connects to 443.
 #   fix: unsafe

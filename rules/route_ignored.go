@@ -88,7 +88,7 @@ func reportIdle(p *lint.Pass, t *mesh.Target, takes string) {
 					if slices.Contains(port.RouteKinds(), kind) {
 						continue
 					}
-					rule, idle := idleRuleOn(p.Mesh, vs, kind, port)
+					rule, idle := idleRuleOn(p, vs, kind, port)
 					if !idle || !meetsClients(p.Mesh, t, vs) {
 						continue
 					}
@@ -170,10 +170,10 @@ func has(n int) string {
 }
 
 // idleRuleOn is the first route of a VirtualService that a port has no use for, and that is of none elsewhere.
-func idleRuleOn(ix *mesh.Index, vs *object.Object, kind string, port mesh.Port) (int, bool) {
-	for _, i := range ix.IdleRoutes(vs).On(kind, port.Number) {
+func idleRuleOn(p *lint.Pass, vs *object.Object, kind string, port mesh.Port) (int, bool) {
+	for _, i := range p.Mesh.IdleRoutes(vs).On(kind, port.Number) {
 		rule := vs.Spec().At(kind, i)
-		if kind == "http" && admitsPort80(rule) && arrives(ix, vs, rule) {
+		if kind == "http" && admitsPort80(rule) && arrives(p, vs, rule) {
 			continue
 		}
 		return i, true
@@ -195,7 +195,8 @@ func admitsPort80(rule object.Value) bool {
 
 // arrives says whether a request that meets an http route on port 80 may get an answer: not if all destinations are ports to which
 // clients bring TLS and for which Envoy starts none, or ports that are not there.
-func arrives(ix *mesh.Index, vs *object.Object, rule object.Value) bool {
+func arrives(p *lint.Pass, vs *object.Object, rule object.Value) bool {
+	ix := p.Mesh
 	routes := rule.Get("route")
 	for _, r := range routes.Items() {
 		d := r.Get("destination")
@@ -207,16 +208,32 @@ func arrives(ix *mesh.Index, vs *object.Object, rule object.Value) bool {
 		if port == 0 {
 			port = 80 // the host has no service there of which Istio would take the only port
 		}
-		proxy := effective.Proxy{Type: effective.Sidecar, Namespace: mesh.NamespaceOf(vs)}
-		c := effective.ClusterFor(ix, proxy, host, port, d.Get("subset").Str())
-		if c == nil || c.Absent != "" {
-			continue
-		}
-		if state := c.TLS().State; !c.Port.IsTLS() || state != effective.ClientTLS && state != effective.InPlaintext {
+		to := destination{mesh.NamespaceOf(vs), host, port, d.Get("subset").Str()}
+		if lint.Memo(p, to, func() answer { return answer(answers(ix, to)) }) {
 			return true
 		}
 	}
 	return routes.Len() == 0
+}
+
+// destination is where clients of a namespace are led by a route.
+type destination struct {
+	namespace string
+	host      mesh.Host
+	port      uint32
+	subset    string
+}
+
+// answer says whether requests to a destination may get one.
+type answer bool
+
+func answers(ix *mesh.Index, to destination) bool {
+	c := effective.ClusterAlone(ix, effective.Proxy{Type: effective.Sidecar, Namespace: to.namespace}, to.host, to.port, to.subset)
+	if c == nil || c.Absent != "" {
+		return false
+	}
+	state := c.TLS().State
+	return !c.Port.IsTLS() || state != effective.ClientTLS && state != effective.InPlaintext
 }
 
 // meetsClients says whether clients in some namespace see both a ServiceEntry and a VirtualService.

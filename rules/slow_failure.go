@@ -55,7 +55,8 @@ var _ = register(lint.Rule{
 		if err != nil {
 			return fmt.Errorf("option %s: %w", optionLimit, err)
 		}
-		written := writesConnectTimeout(p.Object)
+		timeouts := connectTimeouts(p)
+		written := len(timeouts) > 0
 		if !p.Reach().Known() {
 			if written {
 				skipUnknownHost(p)
@@ -64,6 +65,9 @@ var _ = register(lint.Rule{
 		}
 		var all slowConnects
 		for _, port := range portsToConnect(p, written) {
+			if len(p.Mesh.RoutesTo(port.Host)) == 0 && allInTime(p, timeouts, port, limit) {
+				continue
+			}
 			proxy, ok := clientOf(p, port)
 			if !ok {
 				continue
@@ -81,10 +85,30 @@ var _ = register(lint.Rule{
 	},
 })
 
-// writesConnectTimeout says whether a rule writes a connectTimeout anywhere.
-func writesConnectTimeout(o *object.Object) bool {
-	return slices.ContainsFunc(effective.WrittenIn(o, "connectionPool", effective.Reach{}), func(w effective.Written) bool {
-		return w.Value.At("tcp", "connectTimeout").Set()
+// connectTimeouts are the values that a rule writes for connectTimeout anywhere.
+func connectTimeouts(p *lint.Pass) []object.Value {
+	var out []object.Value
+	for _, level := range p.Levels() {
+		if v := level.Policy.At("connectionPool", "tcp", "connectTimeout"); v.Set() {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// allInTime says, without compiling a cluster, that none of the timeouts is a fault on a port to which no route leads: each is long enough
+// for a handshake, and within the limit with all retries that Istio makes by itself.
+func allInTime(p *lint.Pass, timeouts []object.Value, port effective.Port, limit time.Duration) bool {
+	attempts := int64(3)
+	if v := p.Mesh.Settings().MeshConfig.Get("defaultHttpRetryPolicy"); v.Set() {
+		attempts = 1 + max(v.Get("attempts").Int(), 0)
+	}
+	if port.ForwardsBytes() && len(p.Mesh.Targets(port.Host)) == 1 { // another target may have the same port for requests
+		attempts = 1
+	}
+	return !slices.ContainsFunc(timeouts, func(v object.Value) bool {
+		connect, err := time.ParseDuration(v.Str())
+		return err != nil || connect < 100*time.Millisecond || connect > limit/time.Duration(attempts)
 	})
 }
 
@@ -239,13 +263,12 @@ func (all *slowConnects) cut(path object.Path, c *effective.Cluster, connect tim
 		if r.Route == nil || r.Attempts <= 0 || !r.Reconnects {
 			continue
 		}
-		at := r.Route.Path[:3]
 		var name string
 		var over time.Duration
 		switch {
 		case r.Timeout > 0 && r.Timeout <= connect:
 			name, over = "timeout", r.Timeout
-		case r.PerTry > 0 && r.PerTry <= connect && !retriesTimeouts(r.Route.Object.Lookup(at).At("retries", "retryOn").Str()):
+		case r.PerTry > 0 && r.PerTry <= connect && !retriesTimeouts(r.Route.Rule().At("retries", "retryOn").Str()):
 			name, over = "perTryTimeout", r.PerTry
 		default:
 			continue

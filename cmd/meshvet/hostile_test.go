@@ -131,6 +131,14 @@ func TestHostileMeshes(t *testing.T) {
 		"hosts of VirtualServices": append(repeat(20, func(i int) string {
 			return object("VirtualService", fmt.Sprint("v", i), list("hosts", 5000, "'*h#.example.com'")+"  http: [{route: [{destination: {host: gone}}]}]\n")
 		}), wide(20, "TLS")...),
+		"routes times ServiceEntries of one host": append(repeat(1000, func(i int) string {
+			return entry(fmt.Sprint("e", i), "  hosts: [a.example.com]\n"+ports(1, "TLS"))
+		}), repeat(40, func(i int) string {
+			return object("VirtualService", fmt.Sprint("v", i), "  hosts: [a.example.com]\n"+list("http", 1000, "route: [{destination: {host: a.example.com, port: {number: 1}}}]"))
+		})...),
+		"subsets of many rules for one host": append(repeat(200, func(i int) string {
+			return rule(fmt.Sprint("d", i), "  host: a.example.com\n"+list("subsets", 200, fmt.Sprintf("{name: s%d-#, labels: {v: a#}, trafficPolicy: {connectionPool: {tcp: {maxConnections: 3}}}}", i)))
+		}), one),
 		"subsets for clients of many namespaces": append(repeat(500, func(i int) string {
 			return strings.Replace(rule(fmt.Sprint("d", i), "  host: a.example.com\n  subsets: [{name: x}]\n"), "namespace: ns", fmt.Sprint("namespace: n", i), 1)
 		}), one, object("VirtualService", "v", "  hosts: [a.example.com]\n"+list("http", 20_000, "{match: [{uri: {prefix: /#}}], route: [{destination: {host: a.example.com, subset: s#, port: {number: 80}}}]}"))),

@@ -77,6 +77,15 @@ func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster]
 
 // ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
 func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
+	return clusterFor(ix, proxy, host, port, subset, true)
+}
+
+// ClusterAlone is ClusterFor without Retries: there may be thousands of routes that lead to a cluster.
+func ClusterAlone(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
+	return clusterFor(ix, proxy, host, port, subset, false)
+}
+
+func clusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string, routes bool) *Cluster {
 	t := proxy.resolve(ix, host)
 	if t == nil {
 		return nil
@@ -87,7 +96,9 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 		return nil
 	}
 	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
-	base := newCompilation(ix, proxy, rule, t, ports[i]).cluster(nil)
+	compilation := newCompilation(ix, proxy, rule, t, ports[i])
+	compilation.alone = !routes
+	base := compilation.cluster(nil)
 	if subset == "" {
 		return base
 	}
@@ -98,7 +109,9 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 	if !ok {
 		return nil
 	}
-	return newCompilation(ix, proxy, rule, t, ports[i]).subset(s, base)
+	compilation = newCompilation(ix, proxy, rule, t, ports[i])
+	compilation.alone = !routes
+	return compilation.subset(s, base)
 }
 
 // withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
@@ -172,6 +185,7 @@ type compilation struct {
 	protocol upstreamProtocol
 	out      settings
 	c        *Cluster
+	alone    bool // no routes are looked at
 }
 
 func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, owner *mesh.Target, port Port) *compilation {
@@ -209,7 +223,9 @@ func (c *compilation) cluster(s *mesh.Subset) *Cluster {
 	}
 	c.c.Type = c.typ
 	c.c.TCP = c.tcpProxy(s)
-	c.c.Retries = c.retries()
+	if !c.alone {
+		c.c.Retries = c.retries()
+	}
 	return c.c
 }
 

@@ -38,7 +38,7 @@ func (c *compilation) retries() []Retry {
 			continue
 		}
 		at := r.Path[:3]
-		route := r.Object.Lookup(at)
+		route := r.Rule()
 		retry := byDefault
 		retry.Route = r
 		if v := route.Get("retries"); v.Set() {
@@ -134,7 +134,7 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 	if r.Object.Kind != object.VirtualService || r.Path[3] != "route" || !c.ix.SeesVirtualService(r.Object, c.proxy.Namespace) {
 		return false
 	}
-	if r.Object.Lookup(r.Path).Get("subset").Str() != c.subsetName() {
+	if r.Subset() != c.subsetName() {
 		return false
 	}
 	if r.Port != 0 {
@@ -145,7 +145,7 @@ func (c *compilation) retriedBy(r *mesh.Route) bool {
 		only := onlyPort(c.ix, c.proxy, r.Host)
 		return only == 0 || only == c.port.Number
 	}
-	return c.meets(r.Object.Lookup(r.Path[:3]))
+	return c.meets(r.Rule())
 }
 
 // meets says whether sidecars like the proxy have an http route for requests that come in on the port. Istio leaves out the others.

@@ -2,6 +2,7 @@ package effective
 
 import (
 	"slices"
+	"time"
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -170,4 +171,27 @@ func (l *Level) Meets(ix *mesh.Index, o *object.Object, block, other string) boo
 		}
 	}
 	return false
+}
+
+// ProbesLate says whether the first probe of a tcpKeepalive comes too late on a port that the use reaches: not before an idle connection
+// is closed, or outside the mesh after a limit.
+func (u *Use) ProbesLate(ix *mesh.Index, o *object.Object, limit time.Duration) bool {
+	first, err := time.ParseDuration(u.Value.Get("time").Str())
+	if err != nil {
+		return false
+	}
+	policies := map[uint32]*Policy{}
+	return slices.ContainsFunc(u.Live, func(port Port) bool {
+		if port.Family == mesh.NoProxy {
+			return false
+		}
+		if port.External() && first > limit {
+			return true
+		}
+		if policies[port.Number] == nil {
+			policies[port.Number] = u.Level.PolicyFor(ix, o, port.Number)
+		}
+		idle, err := time.ParseDuration(idleTimeout(policies[port.Number], port))
+		return err == nil && idle != 0 && first >= idle
+	})
 }

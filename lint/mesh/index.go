@@ -68,6 +68,7 @@ type Index struct {
 	deadEnds      sync.Map // of []DeadEnd, likewise
 	servers       sync.Map // of []Server, by host and port of a Service, likewise
 	clients       sync.Map // of []string, the client namespaces of a target, likewise
+	cleartext     sync.Map // of bool: whether http routes lead to a port of a host, likewise
 	gathered      sync.Mutex
 	gatherings    map[any]*gathering // by Host or listener, each made when it is first asked for
 }

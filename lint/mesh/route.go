@@ -15,8 +15,16 @@ type Route struct {
 	Host   Host
 	Port   uint32 // 0 if the route names none
 
+	rule, destination object.Value // as they are written, which need not be sought by their paths
+
 	gateways bool // the VirtualService has routes for gateways, not for sidecars alone
 }
+
+// Rule is the route of the VirtualService or the rule of the HTTPRoute that has the destination.
+func (r *Route) Rule() object.Value { return r.rule }
+
+// Subset is the subset that the destination names, "" = none.
+func (r *Route) Subset() string { return r.destination.Get("subset").Str() }
 
 // routesOf lists the destinations of the http routes of a VirtualService or HTTPRoute.
 func (x *Index) routesOf(o *object.Object) []*Route {
@@ -33,7 +41,7 @@ func (x *Index) routesOf(o *object.Object) []*Route {
 				out = append(out, &Route{
 					Object: o, Path: at.Child(elems...),
 					Host: QualifyHost(d.Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain), Port: uint32(d.At("port", "number").Int()),
-					gateways: gateways,
+					rule: http, destination: d, gateways: gateways,
 				})
 			}
 			for j, route := range http.Get("route").Items() {
@@ -50,6 +58,7 @@ func (x *Index) routesOf(o *object.Object) []*Route {
 				out = append(out, &Route{
 					Object: o, Path: object.Path{"spec", "rules", i, "backendRefs", j},
 					Host: x.backendHost(o, ref), Port: uint32(ref.Get("port").Int()),
+					rule: rule, destination: ref,
 				})
 			}
 		}
@@ -146,10 +155,26 @@ func (x *Index) noteDestinations(vs *object.Object) {
 
 // HasCleartextRoute says whether there is such a route.
 func (x *Index) HasCleartextRoute(host Host, port uint32) bool {
-	for range x.cleartextRoutes(host, port) {
-		return true
+	if !host.IsWildcard() && len(x.routes.at(x.seed, host)) == 0 {
+		return false
 	}
-	return false
+	key := destination{host, port}
+	if have, ok := x.cleartext.Load(key); ok {
+		return have == true
+	}
+	has := false
+	for range x.cleartextRoutes(host, port) {
+		has = true
+		break
+	}
+	x.cleartext.Store(key, has)
+	return has
+}
+
+// destination is where a route may lead.
+type destination struct {
+	host Host
+	port uint32
 }
 
 func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
@@ -187,6 +212,7 @@ func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
 						to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
 						x.bytes[to] = append(x.bytes[to], &Route{
 							Object: vs, Path: object.Path{"spec", kind, i, "route", j, "destination"}, Host: to, Port: uint32(d.At("port", "number").Int()),
+							rule: rule, destination: d,
 						})
 					}
 				}
@@ -211,7 +237,7 @@ func (x *Index) leadsTo(r *Route, port uint32) bool {
 	if r.gateways {
 		return true
 	}
-	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.Object.Lookup(r.Path[:3]), port)
+	return r.Object.Kind == object.VirtualService && slices.Contains(x.entranceOf(r.Object).ports, port) && matchesPort(r.rule, port)
 }
 
 // boundToGateway says whether a VirtualService has routes for gateways, not for sidecars alone.
@@ -242,8 +268,7 @@ func (x *Index) receives(r *Route) bool {
 	if e.unknown {
 		return true
 	}
-	rule := r.Object.Lookup(r.Path[:3])
-	return slices.ContainsFunc(e.ports, func(port uint32) bool { return matchesPort(rule, port) })
+	return slices.ContainsFunc(e.ports, func(port uint32) bool { return matchesPort(r.rule, port) })
 }
 
 // entrance is where requests for the hosts of a VirtualService come in.

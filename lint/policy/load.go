@@ -54,7 +54,7 @@ func (p *prepared) covers(names []string) bool {
 }
 
 // maxAttempts is how often the set of compiled policies grows by what an object needs; then all are compiled.
-const maxAttempts = 3
+const maxAttempts = 6
 
 // Load reads the policies of a file system: each *.rego file at the top is a rule, those below lib/ are shared by them, and
 // *_test.rego are left out. All that is wrong with the files is reported at once.

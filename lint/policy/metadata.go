@@ -133,7 +133,7 @@ func conditions(t table) []lint.Condition {
 	var out []lint.Condition
 	for _, cond := range t.tables("all") {
 		out = append(out, lint.Condition{
-			Path: cond.text("path", true), Values: cond.values("values"), Below: cond.number("below"), Absent: cond.flag("absent"),
+			Path: cond.text("path", true), Values: cond.values("values"), Except: cond.values("except"), Below: cond.number("below"), Absent: cond.flag("absent"),
 		})
 		cond.done()
 	}

@@ -293,7 +293,7 @@ func originates(tls object.Value) bool {
 // offersInVain says whether a rule is exported to others from a namespace in which they do not look, which MX303 reports.
 func offersInVain(ix *mesh.Index, r *mesh.DestinationRule) bool {
 	return r.Selector == nil && !atHome(ix, r, ix.Reach(r.Host, r.Namespace())) &&
-		slices.ContainsFunc(r.Object.Spec().Get("exportTo").Strings(), func(ns string) bool { return ns != "." && ns != "~" && ns != r.Namespace() })
+		slices.ContainsFunc(r.Object.Spec().Get("exportTo").Strings(), func(ns string) bool { return ns != "." && ns != r.Namespace() })
 }
 
 // hiddenHopOf finds a gateway that connects to one of a level's ports without the rule, nil if there is none or somebody who gets the
@@ -303,12 +303,8 @@ func hiddenHopOf(ix *mesh.Index, r *mesh.DestinationRule, l effective.Level, bud
 	if len(targets) != 1 || ledByLabels(ix, r.Host) {
 		return nil // which ports belong to whom, and which pods go where, is another matter
 	}
-	c := effective.ClientsOf(ix, r.Object, r.Host, targets[0])
-	if c.Elsewhere {
-		c.In = append(c.In, "")
-	}
 	var found *hiddenHop
-	for _, ns := range c.In {
+	for _, ns := range effective.ClientsOf(ix, r.Object, r.Host, targets[0]).In { // what all namespaces get the gateway's does too
 		if r.Selector == nil && slices.Contains(ix.GatewayNamespaces(), ns) {
 			return nil // it may be meant for a gateway there
 		}

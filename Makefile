@@ -28,6 +28,8 @@ MUTANTS ?= 20000
 # How many random meshes make prove-corpus compiles, and the report that it writes when all collections are there; PROOF= writes none.
 RANDOM_MESHES ?= 2000
 PROOF         ?= docs/proof.md
+# The istioctl whose words make compared records; it has to be of the oracle's version of Istio.
+ISTIOCTL      ?= istioctl
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -83,8 +85,15 @@ prove-corpus: oracle ## Hold predictions and findings on whole collections of ma
 prove-refusals: oracle ## Hold what MV907 refuses of random mutants against Istio's own validation
 	$(GO) run ./test/prove -oracle bin/oracle refusals -n $(MUTANTS) rules/testdata policies/testdata examples
 
+.PHONY: compared
+compared: oracle ## Record what istioctl says of examples/compared-to-istioctl, and rewrite docs/compared-to-istioctl.md (ISTIOCTL=PATH)
+	@if ! command -v '$(ISTIOCTL)' >/dev/null; then echo "no istioctl at $(ISTIOCTL): nothing recorded (set ISTIOCTL)"; exit 0; fi; \
+	(cd test/oracle && $(GO) build -o ../../bin/analyze ./analyze); \
+	$(GO) run ./test/prove -oracle bin/oracle compared -istioctl '$(ISTIOCTL)' -analyze bin/analyze examples/compared-to-istioctl; \
+	$(GO) test ./cmd/meshvet -run TestComparedToIstioctl -update
+
 .PHONY: mutate
-mutate: ## Change one thing of a rule at a time and list what its fixtures do not notice (MUTATE=SE101)
+mutate: ## Change one thing of a rule at a time; fail if the fixtures notice too little of it (MUTATE=SE101)
 	$(GO) run ./test/mutate $(if $(MUTATE),-v $(MUTATE))
 
 .PHONY: test-oracle

@@ -76,6 +76,8 @@ is the list for programs.
   ignores anyway; an *unsafe* one brings in a number or a choice that you did not state; one to *show* is a suggestion, to be read
   and not to be applied as it is. Nothing applies fixes yet: findings show them, and ` + "`--format json`" + ` has them in full.
 
+[What istioctl says](../compared-to-istioctl.md) of the same faults, and of what is none, is on a page of its own.
+
 A rule is switched off, or on, by its ID, its name or its category: ` + "`%s`" + `.
 
 `

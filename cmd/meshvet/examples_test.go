@@ -43,7 +43,10 @@ func TestExamples(t *testing.T) {
 		{"examples/bad/passthrough.yaml", exitFindings, []string{"DR201", "DR207", "DR211", "SE101"}},
 		{"examples/bad/tls-origination.yaml", exitFindings, []string{"DR202", "DR203", "DR231"}},
 		{"examples/bad/egress-gateway.yaml", exitFindings, []string{"DR234", "MX302"}},
-		{"examples", exitFindings, []string{"DR201", "DR202", "DR203", "DR207", "DR211", "DR231", "DR234", "MX302", "SE101"}},
+		{"examples", exitFindings, []string{
+			"DR201", "DR202", "DR203", "DR205", "DR207", "DR208", "DR211", "DR226", "DR231", "DR232", "DR234", "DR236", "DR254",
+			"MV901", "MV902", "MV907", "MX302", "MX303", "MX306", "SE101", "SE103", "SE110", "SE111", "SE116", "SE123",
+		}},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			out, code := runAtRoot(t, "lint", "--config", os.DevNull, "--format", "compact", "--severity", "warning", c.path)

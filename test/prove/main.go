@@ -7,6 +7,8 @@
 //	                                       hold predictions and findings on whole folders, and on random meshes, against Istio
 //	prove -oracle BINARY refusals [FLAG...] PATH...
 //	                                       hold what lint/validation refuses of random mutants against Istio's own validation
+//	prove -oracle BINARY compared [FLAG...] FOLDER
+//	                                       record what istioctl says of the manifests in a folder, and what Istio compiles of them
 //
 // The claims of a rule are in the proof.yaml of its fixture folder; see claims.
 package main
@@ -58,8 +60,8 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		return err
 	}
 	verb := flags.Arg(0)
-	if !slices.Contains([]string{"write", "check", "show", "corpus", "refusals"}, verb) || verb == "show" && flags.NArg() < 2 {
-		return errors.New("say write, check, show RULE, corpus or refusals")
+	if !slices.Contains([]string{"write", "check", "show", "corpus", "refusals", "compared"}, verb) || verb == "show" && flags.NArg() < 2 {
+		return errors.New("say write, check, show RULE, corpus, refusals or compared")
 	}
 	all, err := ruleSet(ctx)
 	if err != nil {
@@ -77,6 +79,9 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 	p := &prover{oracle: client, rules: all, root: *root}
 	if verb == "refusals" {
 		return p.refusals(ctx, out, flags.Args()[1:])
+	}
+	if verb == "compared" {
+		return p.compared(ctx, out, flags.Args()[1:])
 	}
 	if verb == "corpus" {
 		return p.corpora(ctx, out, flags.Args()[1:])

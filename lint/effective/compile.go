@@ -67,7 +67,7 @@ func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster]
 				continue
 			}
 			for _, s := range rule.Subsets {
-				if !yield(newCompilation(ix, proxy, rule, t, p).subset(s, base.Type)) {
+				if !yield(newCompilation(ix, proxy, rule, t, p).subset(s, base)) {
 					return
 				}
 			}
@@ -98,7 +98,7 @@ func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 	if !ok {
 		return nil
 	}
-	return newCompilation(ix, proxy, rule, t, ports[i]).subset(s, base.Type)
+	return newCompilation(ix, proxy, rule, t, ports[i]).subset(s, base)
 }
 
 // withoutSubsets says whether Istio looks at no subsets, since the cluster without one is not there.
@@ -147,7 +147,7 @@ func portsOf(ix *mesh.Index, proxy Proxy, host mesh.Host, t *mesh.Target) []Port
 	out := mergedPorts(ix, host, t, proxy.Namespace)
 	if proxy.Type == Sidecar && !ix.Sees(t, proxy.Namespace) { // only routes make it known, and only what they name
 		out = slices.DeleteFunc(out, func(p Port) bool {
-			return !ix.LeadTo(host, p.Number)
+			return !ix.LeadTo(host, p.Number, proxy.Namespace)
 		})
 	}
 	return out
@@ -164,6 +164,8 @@ type compilation struct {
 
 	policy *Policy
 	chosen *mesh.Subset // nil for the cluster without subset
+	// without says why there is no cluster without subset, "" if there is one.
+	without string
 
 	version  istio.Release
 	typ      ClusterType
@@ -212,8 +214,8 @@ func (c *compilation) cluster(s *mesh.Subset) *Cluster {
 }
 
 // subset compiles a subset. It starts from the type that the cluster without subset ended with.
-func (c *compilation) subset(s mesh.Subset, base ClusterType) *Cluster {
-	c.typ = base
+func (c *compilation) subset(s mesh.Subset, base *Cluster) *Cluster {
+	c.typ, c.without = base.Type, base.Absent
 	c.chosen = &s
 	if s.Value().At("trafficPolicy", "loadBalancer", "simple").Str() == passthrough {
 		c.typ = OriginalDst
@@ -257,7 +259,7 @@ func (c *compilation) absence(s *mesh.Subset) string {
 		return fmt.Sprintf("Istio takes the host's ports from %s, which differs in resolution, labels, workloadSelector or exportTo", c.owner.Object)
 	}
 	if c.typ != StrictDNS && c.typ != LogicalDNS {
-		return ""
+		return c.without // a subset may pass through where the host has no endpoint, and Istio does not get to it
 	}
 	if !c.hasEndpoint(s) {
 		if s != nil {

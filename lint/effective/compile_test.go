@@ -294,6 +294,7 @@ func typeRows() []compiled {
 		{why: "a WorkloadEntry is selected", in: []string{entry("api", api, "DNS", "workloadSelector: {labels: {app: out}}", "443 TLS"), "apiVersion: networking.istio.io/v1\nkind: WorkloadEntry\nmetadata: {name: out, namespace: shop}\nspec: {address: gw.example.com, labels: {app: out}}"}, at: "443", want: []string{"type STRICT_DNS"}},
 		{why: "a fixed list may be empty", in: []string{entry("api", api, "STATIC", "workloadSelector: {labels: {app: out}}", "443 TLS")}, at: "443", want: []string{"type EDS"}},
 		{why: "the mesh's refresh rate", mesh: "dnsRefreshRate: 17s", in: []string{dns("443 TLS")}, at: "443", want: []string{"dns_refresh_rate 17s"}},
+		{why: "a subset that passes through, of a host without endpoints", in: []string{entry("api", api, "DNS", "workloadSelector: {labels: {app: out}}", "443 TLS"), rule("api", api, "subsets: [{name: v1, trafficPolicy: {loadBalancer: {simple: PASSTHROUGH}}}]")}, at: "443/v1", absent: "no endpoint is in view"},
 		{why: "a port that is not there", in: []string{dns("443 TLS")}, at: "80", absent: "unknown"},
 		{why: "a subset that is not there", in: []string{dns("443 TLS"), policy("")}, at: "443/v9", absent: "unknown"},
 	}...)
@@ -794,6 +795,7 @@ func listenerRows() []compiled {
 		{why: "a wildcard's route to another host", in: []string{dns("80 HTTP"), wild("wide", "*.com", elsewhere)}, at: "80", retries: []string{}},
 		retried("a wildcard's route behind a narrower wildcard", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "*.example.com", "tls: [{match: [{sniHosts: ['*.example.com']}], route: [{destination: {host: other.example.com}}]}]")),
 		retried("a wildcard's route behind a VirtualService of the name", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]")),
+		retried("a wildcard's route behind one for chosen namespaces", "", "2 timeout 0s", wild("a", "*.com", elsewhere), wild("b", "*.com", "exportTo: [shop], tcp: [{route: [{destination: {host: other.example.com}}]}]")),
 		{why: "a second VirtualService of the name", in: []string{dns("80 HTTP"), wild("a", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]"), wild("b", "api.example.com", elsewhere)}, at: "80", retries: []string{}},
 	}
 }

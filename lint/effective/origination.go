@@ -38,7 +38,7 @@ func OriginatedFor(ix *mesh.Index, t *mesh.Target, h mesh.Host) []Originated {
 		return nil
 	}
 	rules := ix.RulesReaching(h)
-	if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
+	if !slices.ContainsFunc(rules, func(r *mesh.DestinationRule) bool { return writesBlock(r.Object, "tls") }) {
 		return nil
 	}
 	found := map[uint32][]Originated{}
@@ -48,7 +48,7 @@ func OriginatedFor(ix *mesh.Index, t *mesh.Target, h mesh.Host) []Originated {
 		if owner == nil || owner.Namespace() != t.Namespace() {
 			continue
 		}
-		levels := levelsWithTLS(ix, owner, h, client, rules)
+		levels := levelsWriting(ix, owner, h, client, "tls", rules)
 		if len(levels) == 0 {
 			continue
 		}
@@ -132,58 +132,6 @@ func leadsThere(ix *mesh.Index, client string, h mesh.Host, port uint32) bool {
 func (h *Hop) passes(host mesh.Host, port uint32) bool {
 	return h.Cluster.Port.Host == host && h.Cluster.Port.Number == port ||
 		slices.ContainsFunc(h.Next, func(next *Hop) bool { return next.passes(host, port) })
-}
-
-// levelsWithTLS are the policies, one for each subset that has a say in it, that the clients of a namespace get for a host: those
-// without labels, and those whose labels a rule asks for.
-func levelsWithTLS(ix *mesh.Index, owner *mesh.Target, h mesh.Host, client string, rules []*mesh.DestinationRule) []Levels {
-	var out []Levels
-	var seen []*mesh.Merged
-	add := func(labels map[string]string) {
-		m := ix.RuleFor(owner, h, client, labels)
-		if m == nil || slices.Contains(seen, m) || !slices.ContainsFunc(m.Rules, func(r *mesh.DestinationRule) bool { return writesTLS(r.Object) }) {
-			return
-		}
-		seen = append(seen, m)
-		out = append(out, LevelsOfMerged(ix, m, ""))
-		for _, s := range m.Subsets {
-			if policyWritesTLS(s.Value().Get("trafficPolicy")) {
-				out = append(out, levelsOfSubset(ix, m, s))
-			}
-		}
-	}
-	add(nil)
-	for _, r := range rules {
-		if r.Selector != nil && ix.Applies(r, owner, h, client) {
-			add(r.Selector)
-		}
-	}
-	return out
-}
-
-// writesTLS says whether a DestinationRule has a tls block at any level.
-func writesTLS(o *object.Object) bool {
-	if policyWritesTLS(o.Lookup(destinationLevel)) {
-		return true
-	}
-	for _, s := range o.Spec().Get("subsets").Items() {
-		if policyWritesTLS(s.Get("trafficPolicy")) {
-			return true
-		}
-	}
-	return false
-}
-
-func policyWritesTLS(level object.Value) bool {
-	if level.Get("tls").Set() {
-		return true
-	}
-	for _, e := range level.Get("portLevelSettings").Items() {
-		if e.Get("tls").Set() {
-			return true
-		}
-	}
-	return false
 }
 
 // asksForTLS says whether a tls block means that there be TLS. One without a mode does if it says anything else.

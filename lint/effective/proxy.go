@@ -25,7 +25,7 @@ func (p Proxy) resolve(ix *mesh.Index, host mesh.Host) *mesh.Target {
 		return ix.ResolveForGateway(host, p.Namespace)
 	}
 	t := ix.Resolve(host, p.Namespace)
-	if t == nil || ix.Sees(t, p.Namespace) || t.Namespace() == p.Namespace && ix.LeadTo(host, 0) {
+	if t == nil || ix.Sees(t, p.Namespace) || t.Namespace() == p.Namespace && ix.LeadTo(host, 0, p.Namespace) {
 		return t
 	}
 	return nil

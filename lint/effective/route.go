@@ -164,23 +164,51 @@ func (c *compilation) meets(route object.Value) bool {
 // only the first counts, even if it has no http routes, and only if none names the host. Source: Istio's
 // pilot/pkg/networking/core/route, separateVSHostsAndServices.
 func (c *compilation) rerouted() bool {
-	first := true
+	var named, wide []*object.Object
 	for _, vs := range c.ix.VirtualServicesFor(c.port.Host) {
 		gateways := vs.Spec().Get("gateways").Strings()
-		if len(gateways) > 0 && !slices.Contains(gateways, "mesh") || !c.ix.SeesVirtualService(vs, c.proxy.Namespace) {
-			continue
+		switch {
+		case len(gateways) > 0 && !slices.Contains(gateways, "mesh") || !c.ix.SeesVirtualService(vs, c.proxy.Namespace):
+		case c.names(vs):
+			named = append(named, vs)
+		case len(wide) == 0 || c.pattern(vs) == c.pattern(wide[0]):
+			wide = append(wide, vs)
 		}
-		if !first && !c.names(vs) {
-			return false
-		}
-		first = false
+	}
+	if len(named) == 0 && len(wide) > 0 {
+		named = []*object.Object{slices.MinFunc(wide, func(a, b *object.Object) int { return publicity(a) - publicity(b) })}
+	}
+	return slices.ContainsFunc(named, func(vs *object.Object) bool {
 		for _, route := range vs.Spec().Get("http").Items() {
 			if c.meets(route) {
 				return true
 			}
 		}
+		return false
+	})
+}
+
+// pattern is the most specific host of a VirtualService that covers the host.
+func (c *compilation) pattern(vs *object.Object) string {
+	best := ""
+	for _, name := range vs.Spec().Get("hosts").Strings() {
+		if h := mesh.Host(name); (h == c.port.Host || h.Covers(c.port.Host)) && len(name) > len(best) {
+			best = name
+		}
 	}
-	return false
+	return best
+}
+
+// publicity orders VirtualServices for equal hosts: Istio asks those for their own namespace first, then those for chosen ones.
+func publicity(vs *object.Object) int {
+	to := vs.Spec().Get("exportTo").Strings()
+	switch {
+	case len(to) == 0 || slices.Contains(to, "*"):
+		return 2
+	case slices.Contains(to, "."):
+		return 0
+	}
+	return 1
 }
 
 // names says whether a VirtualService names the host, which is no wildcard.

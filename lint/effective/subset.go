@@ -51,6 +51,7 @@ func (v SubsetView) Cluster(port Port) (of Port, absent string) {
 	if base.Absent == "" && passes(plain) || v.subset.Value().At("trafficPolicy", "loadBalancer", "simple").Str() == passthrough {
 		c.typ = OriginalDst
 	}
+	c.without = base.Absent
 	absent = c.absence(&v.subset)
 	if passes(v.levels.For(port.Number, Without{})) {
 		c.typ = OriginalDst

@@ -183,13 +183,17 @@ func destinationsOf(vs *object.Object, protocols ...string) iter.Seq[object.Valu
 	}
 }
 
-// LeadTo says whether a route of any protocol leads to a port of a host; port 0 stands for any, as in a route that names none.
-func (x *Index) LeadTo(h Host, port uint32) bool {
+// LeadTo says whether a route of any protocol that proxies of a namespace get leads to a port of a host; port 0 stands for any, as in a
+// route that names none.
+func (x *Index) LeadTo(h Host, port uint32, ns string) bool {
 	fits := func(named uint32) bool { return port == 0 || named == 0 || named == port }
-	if slices.ContainsFunc(x.RoutesTo(h), func(r *Route) bool { return fits(r.Port) }) {
+	if slices.ContainsFunc(x.RoutesTo(h), func(r *Route) bool { return fits(r.Port) && x.SeesVirtualService(r.Object, ns) }) {
 		return true
 	}
 	for _, vs := range x.VirtualServicesTo(h) {
+		if !x.SeesVirtualService(vs, ns) {
+			continue
+		}
 		for d := range destinationsOf(vs, "tls", "tcp") {
 			to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
 			if to == h && fits(uint32(d.At("port", "number").Int())) {

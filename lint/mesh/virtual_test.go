@@ -115,17 +115,22 @@ func TestLeadsByTLS(t *testing.T) {
 
 func TestLeadTo(t *testing.T) {
 	ix := world(t, Settings{}, virtual("egress", "a", "http: [{route: [{destination: {host: a.example.com, port: {number: 80}}}]}]")+
-		virtual("egress", "b", "tls: [{route: [{destination: {host: b, port: {number: 443}}}]}], tcp: [{route: [{destination: {host: c.example.com}}]}]"))
+		virtual("egress", "b", "tls: [{route: [{destination: {host: b, port: {number: 443}}}]}], tcp: [{route: [{destination: {host: c.example.com}}]}]")+
+		virtual("egress", "c", "exportTo: [pay], http: [{route: [{destination: {host: e.example.com}}]}], tls: [{route: [{destination: {host: f.example.com}}]}]"))
+	if !ix.LeadTo("e.example.com", 0, "pay") || !ix.LeadTo("f.example.com", 0, "pay") {
+		t.Error("a route that the namespace gets leads nowhere")
+	}
 	for _, c := range []struct {
 		host Host
 		port uint32
 		want bool
 	}{
+		{"e.example.com", 0, false}, {"f.example.com", 0, false},
 		{"a.example.com", 80, true}, {"a.example.com", 81, false}, {"a.example.com", 0, true},
 		{"b.egress.svc.cluster.local", 443, true}, {"b.egress.svc.cluster.local", 80, false}, {"b.egress.svc.cluster.local", 0, true},
 		{"c.example.com", 5, true}, {"d.example.com", 0, false},
 	} {
-		if got := ix.LeadTo(c.host, c.port); got != c.want {
+		if got := ix.LeadTo(c.host, c.port, "egress"); got != c.want {
 			t.Errorf("port %d of %s: %v", c.port, c.host, got)
 		}
 	}

@@ -19,12 +19,47 @@ func evalPortLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 	out := []any{}
 	for _, e := range p.EntryLosses() {
 		into := object.Path{"spec", "trafficPolicy", "portLevelSettings", e.Index}
-		panics := slices.ContainsFunc(p.Reach().Numbered(e.Port), effective.Port.Dynamic)
-		r := lossesRecord(p, e.Losses, into, panics)
+		r := lossesRecord(p, e.Losses, into, perilous(p, e.Port))
 		r["path"], r["port"] = pathRecord(into), e.Port
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// perilous are the blocks over which Istio's generator would panic if they came back to a port: outlierDetection of a dynamic host, and
+// failoverPriority for names in several localities, which may wait for outlierDetection to count.
+func perilous(p *lint.Pass, number uint32) []string {
+	var out []string
+	if slices.ContainsFunc(p.Reach().Numbered(number), effective.Port.Dynamic) {
+		out = append(out, "outlierDetection")
+	}
+	if asksForPriority(p) && slices.ContainsFunc(p.EachPort().Numbered(number), func(port effective.Port) bool {
+		if port.Cluster != effective.StrictDNS && port.Cluster != effective.LogicalDNS {
+			return false
+		}
+		places, _ := effective.Localities(p.Mesh, port.Host, port.Target, port.Port, object.Value{})
+		return len(places) > 1
+	}) {
+		out = append(out, "outlierDetection", "loadBalancer")
+	}
+	return out
+}
+
+// asksForPriority says whether the destination level, one of its entries or the mesh configuration has a failoverPriority.
+func asksForPriority(p *lint.Pass) bool {
+	asks := func(balancer object.Value) bool {
+		return balancer.At("localityLbSetting", "failoverPriority").Len() > 0 || balancer.At("zoneAwareLbSetting", "failoverPriority").Len() > 0
+	}
+	level := p.Object.Spec().Get("trafficPolicy")
+	if asks(level.Get("loadBalancer")) || asks(p.Mesh.Settings().MeshConfig) {
+		return true
+	}
+	for _, entry := range level.Get("portLevelSettings").Items() {
+		if asks(entry.Get("loadBalancer")) {
+			return true
+		}
+	}
+	return false
 }
 
 func evalSubsetLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
@@ -33,7 +68,7 @@ func evalSubsetLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 	}
 	out := []any{}
 	for _, s := range p.SubsetLosses() {
-		r := lossesRecord(p, s.Losses, s.Level.Path, false)
+		r := lossesRecord(p, s.Losses, s.Level.Path, nil)
 		if s.Mixed { // what is one port's is not the other's
 			r["restate"], r["restate_tls"] = []any{}, []any{}
 		}
@@ -47,9 +82,9 @@ func evalSubsetLosses(p *lint.Pass, _ []*ast.Term) (any, error) {
 }
 
 // lossesRecord describes in words what one level takes away, and how to write it back into that level. The values come sorted by
-// what can be done about them, since a policy that sorts them itself costs ten times as much. panics says that Istio's
-// generator would panic if outlierDetection came back: then nothing is written back.
-func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panics bool) record {
+// what can be done about them, since a policy that sorts them itself costs ten times as much. If one of perilous, which are blocks, is
+// among them, nothing is written back.
+func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, perilous []string) record {
 	var told, envoy, unstatable, blocks []string
 	var ports []effective.Port
 	related, restate, restateTLS := []any{}, []any{}, []any{}
@@ -96,7 +131,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, panic
 		}
 		ports = append(ports, l.Ports...)
 	}
-	if panics && slices.Contains(blocks, "outlierDetection") {
+	if slices.ContainsFunc(perilous, func(block string) bool { return slices.Contains(blocks, block) }) {
 		restate, restateTLS = []any{}, []any{}
 	}
 	subject := subjectOf(ports)

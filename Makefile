@@ -93,7 +93,7 @@ compared: oracle ## Record what istioctl says of examples/compared-to-istioctl, 
 	$(GO) test ./cmd/meshvet -run TestComparedToIstioctl -update
 
 .PHONY: mutate
-mutate: ## Change one thing of a rule at a time and list what its fixtures do not notice (MUTATE=SE101)
+mutate: ## Change one thing of a rule at a time; fail if the fixtures notice too little of it (MUTATE=SE101)
 	$(GO) run ./test/mutate $(if $(MUTATE),-v $(MUTATE))
 
 .PHONY: test-oracle

@@ -40,6 +40,8 @@
 #     `networking.istio.io/v1` for older API versions.
 #   fix: safe
 #   proof: {kind: changes, text: "LEAST_CONN and LEAST_REQUEST, and the two places of minimumRingSize, compile to the same cluster; warmup adds aggression and min_weight_percent to slow_start_config"}
+#   observe:
+#     configDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows lbPolicy LEAST_REQUEST for LEAST_CONN, slowStartConfig for warmup and ringHashLbConfig for minimumRingSize"
 package meshvet.deprecated_field
 
 import data.meshvet.lib.result

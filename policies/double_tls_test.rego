@@ -43,3 +43,35 @@ test_names_of_the_entry_do_not_count_everywhere if {
 	contains(effect({"sni": "a"}, {"subject_alt_names": ["a"], "cluster": "dynamic_forward_proxy"}), nameless)
 	contains(effect({"sni": "a", "insecureSkipVerify": true}, {"subject_alt_names": ["a"]}), nameless)
 }
+
+found(tls, more, in_cluster) := findings if {
+	block := object.union(
+		{
+			"level": "destination", "at": ["spec", "trafficPolicy"], "path": ["spec", "trafficPolicy", "tls"], "subset": "", "known": true,
+			"shadowed": false, "alone": true, "value": tls, "ports": [port({})],
+		},
+		more,
+	)
+	findings := double_tls.findings with input.object as {"spec": {"host": "a.example.com"}}
+		with mesh.blocks as [block]
+		with mesh.reach as {"host": "a.example.com", "in_cluster": in_cluster}
+		with mesh.complete as true
+}
+
+test_what_is_silent_whoever_asks if {
+	count(found({"mode": "SIMPLE"}, {}, false)) == 1
+	count(found({"mode": "ISTIO_MUTUAL"}, {}, false)) == 0
+	count(found({"mode": "SIMPLE"}, {"shadowed": true}, false)) == 0
+	count(found({"mode": "SIMPLE"}, {"ports": []}, false)) == 0
+}
+
+test_a_host_not_in_view_is_skipped if {
+	{f.skip | some f in found({"mode": "SIMPLE"}, {"known": false, "ports": []}, false)} == {"a.example.com is not in view, so the kind of its ports is not known"}
+	count(found({"mode": "SIMPLE"}, {"known": false, "ports": []}, true)) == 0
+}
+
+# Each of the two kinds of route may make it a note.
+test_a_route_may_be_elsewhere if {
+	double_tls.unless_routed == "" with mesh.complete as true
+	double_tls.unless_routed != "" with mesh.complete as false
+}

@@ -63,3 +63,14 @@ test_what_the_cluster_holds_is_not_called_dropped if {
 	some g in kept
 	contains(g.effect, "is never read")
 }
+
+test_each_fate_is_told_once_and_as_what_it_is if {
+	every fate in ["inert", "unreached", "half", "unknown", "live"] {
+		all := object.union(
+			use("maxRetries", {"fate": fate}),
+			{"host": "a.example.com", "names": "maxRetries", "live": "port 80 (HTTP)", "dead": "port 443 (TLS)"},
+		)
+		found := http_settings_at_l4.findings with mesh.http_uses as [all]
+		count(found) == count({fate} - {"live"})
+	}
+}

@@ -81,7 +81,15 @@ captures if {
 	not entry.hidden
 }
 
+# A number that is written twice is refused, and there is nothing to say of it a second time.
+repeated(port) if {
+	some p in entry.ports
+	p.number == port.number
+	p.index < port.index
+}
+
 opaque(port) if {
+	not repeated(port)
 	port.protocol in {"TCP", "MONGO", "REDIS", "MYSQL", ""}
 	port.number > 0
 	port.number < 65536 # others are refused

@@ -25,7 +25,7 @@ var _ = register(lint.Rule{
 			"of its hosts for any client; or in one of resolution DYNAMIC_DNS.",
 		Why: "Istio writes the list as match_subject_alt_names into the TLS context of the hosts' clusters. Towards the outside there is such a " +
 			"context only if a DestinationRule has a tls block that starts TLS. TLS that clients bring passes through unread, so that the list says nothing " +
-			"about it, however much it looks like a check. For a DYNAMIC_DNS host Istio leaves the list out even then: Envoy checks the name " +
+			"about it, however much it looks like a check. For a wildcard host of DYNAMIC_DNS Istio leaves the list out even then: Envoy checks the name " +
 			"that each request asks for.\n\n" +
 			"Inside the mesh the list counts for Istio's own mutual TLS, so MESH_INTERNAL entries are not judged. A tls block without a mode, and one " +
 			"with names of its own, are other matters.",
@@ -44,9 +44,9 @@ var _ = register(lint.Rule{
 			return nil
 		}
 		var outside []string
-		dynamic := t.Resolution == "DYNAMIC_DNS"
+		dynamic := t.Resolution == "DYNAMIC_DNS" && !slices.ContainsFunc(t.Hosts, func(h mesh.Host) bool { return !h.IsWildcard() })
 		for _, h := range t.Hosts {
-			if !dynamic && startsTLS(p.Mesh, t, h) {
+			if !dynamic && startsTLS(p.Mesh, t, h) || insideToo(p.Mesh, t, h) {
 				return nil
 			}
 			if !p.Mesh.Settings().InCluster(h) {
@@ -66,6 +66,11 @@ var _ = register(lint.Rule{
 		return nil
 	},
 })
+
+// insideToo says whether another entry of the namespace has the host inside the mesh, where Istio's own mutual TLS checks the names of all.
+func insideToo(ix *mesh.Index, t *mesh.Target, h mesh.Host) bool {
+	return slices.ContainsFunc(ix.Targets(h), func(other *mesh.Target) bool { return other.Namespace() == t.Namespace() && !other.External })
+}
 
 // startsTLS says whether a DestinationRule asks for TLS on some port that the ServiceEntries of a target's namespace give to a host.
 func startsTLS(ix *mesh.Index, t *mesh.Target, h mesh.Host) bool {

@@ -35,6 +35,9 @@ var _ = register(lint.Rule{
 			"client sees both of, and two definitions of one and the same object.",
 		Remedy: "Put both policies into one DestinationRule.",
 		Proof:  lint.Proof{Kind: "changes", Text: "with creation times swapped, the cluster carries the other rule's policy"},
+		Observe: lint.Observe{
+			ConfigDump: "istioctl proxy-config cluster POD --fqdn HOST -o json shows the values of one of the rules; its last column without -o json names only one of them",
+		},
 		References: []string{
 			"https://istio.io/latest/docs/ops/best-practices/traffic-management/#split-virtual-services",
 		},

@@ -30,7 +30,8 @@ var _ = register(lint.Rule{
 			"looked for in the DestinationRule that the client gets: one in another namespace, or under a less specific host, is of no use.\n\n" +
 			"An http route without a port leads sidecars to the port on which the request came in, also if the host has just one other.\n\n" +
 			"Mirrored requests are not looked at, nor are routes behind one that takes everything, routes of which another VirtualService for " +
-			"the same host may take the place, and routes to a subset that clients of some namespace have. A host inside the cluster counts as " +
+			"the same host may take the place, and routes to a subset that clients of some namespace have; nor, for the traffic of a ServiceEntry, " +
+			"what a gateway does with a VirtualService for *. A host inside the cluster counts as " +
 			"missing only where every Service is known.",
 		Remedy: "Define the subset in a DestinationRule for the host in the namespace of the clients, of the host or of istiod; for an egress gateway a " +
 			"subset with nothing but a name will do. Write host and port as the ServiceEntry or Service has them.",
@@ -243,7 +244,7 @@ func nowhere(ix *mesh.Index, t taken) string {
 func takenBy(ix *mesh.Index, e mesh.DeadEnd, t *mesh.Target, h mesh.Host) (mesh.Port, bool) {
 	rule := e.VirtualService.Spec().At(e.Kind, e.Rule)
 	if !mesh.SidecarsOnly(e.VirtualService, rule) {
-		return mesh.Port{}, true
+		return mesh.Port{}, names(ix, e.VirtualService, rule, h)
 	}
 	if !ix.Decides(e.VirtualService, h) {
 		return mesh.Port{}, false
@@ -257,6 +258,22 @@ func takenBy(ix *mesh.Index, e mesh.DeadEnd, t *mesh.Target, h mesh.Host) (mesh.
 		}
 	}
 	return mesh.Port{}, false
+}
+
+// names says whether a route that gateways have is one for a host. A VirtualService for * alone serves whatever a gateway is opened for,
+// which is nothing that the author of a ServiceEntry had in mind.
+func names(ix *mesh.Index, vs *object.Object, rule object.Value, h mesh.Host) bool {
+	for _, s := range vs.Spec().Get("hosts").Strings() {
+		if s != "*" && mesh.QualifyHost(s, mesh.NamespaceOf(vs), ix.Settings().ClusterDomain).Overlaps(h) {
+			return true
+		}
+	}
+	for _, m := range rule.Get("match").Items() {
+		if slices.ContainsFunc(m.Get("sniHosts").Strings(), func(s string) bool { return s != "*" && mesh.Host(s).Overlaps(h) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // admits says whether a route holds for some of what comes in on a port of a host.

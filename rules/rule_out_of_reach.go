@@ -119,7 +119,7 @@ func reportVainExport(p *lint.Pass, r *mesh.DestinationRule, hits []mesh.Reached
 		gets = fmt.Sprintf("no client gets this one, since the host is not exported to %s", r.Namespace())
 	}
 	p.Report(object.Path{"spec", "exportTo"},
-		fmt.Sprintf("exportTo offers the rule to %s, but for %s clients look in namespace %s, not in %s", offered, r.Host, home, r.Namespace()),
+		fmt.Sprintf("exportTo offers the rule to %s, but for %s clients look for rules in namespace %s, not in %s", offered, r.Host, home, r.Namespace()),
 		lint.Effect(fmt.Sprintf("Istio looks for a rule in the client's namespace, then in %s, then in %s: %s", home, p.Mesh.Settings().RootNamespace, gets)),
 		lint.About(lint.Subject{Hosts: hostNames(hits)}),
 	)

@@ -750,6 +750,10 @@ func listenerRows() []compiled {
 	retried := func(why, mesh string, retries string, in ...string) compiled {
 		return compiled{why: why, mesh: mesh, in: append([]string{dns("80 HTTP")}, in...), at: "80", retries: []string{retries}}
 	}
+	wild := func(name, host, routes string) string {
+		return "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {namespace: shop, name: " + name + "}\nspec: {hosts: ['" + host + "'], " + routes + "}\n"
+	}
+	const elsewhere = "http: [{route: [{destination: {host: other.example.com}}]}]"
 	return []compiled{
 		l4("timeouts of the destination level", idle, "idle_timeout 33s", "max_downstream_connection_duration 44s", "no hash_policy", "no tunneling_config"),
 		l4("timeouts of a port entry are lost", entryOf(idle), "no idle_timeout", "no max_downstream_connection_duration"),
@@ -787,6 +791,10 @@ func listenerRows() []compiled {
 		{why: "a route on the port of the request", in: []string{dns("80 HTTP", "8080 HTTP"), httpRoute(", retries: {attempts: 5}, match: [{port: 80}]")}, at: "80", retries: []string{"5 timeout 0s"}},
 		{why: "requests that a route sends to a port of bytes", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "443", retries: []string{"5 timeout 0s"}},
 		{why: "the other port is not retried then", in: []string{dns("80 HTTP", "443 TLS"), strings.Replace(httpRoute(", retries: {attempts: 5}"), "{host: api.example.com}", "{host: api.example.com, port: {number: 443}}", 1)}, at: "80", retries: []string{}},
+		{why: "a wildcard's route to another host", in: []string{dns("80 HTTP"), wild("wide", "*.com", elsewhere)}, at: "80", retries: []string{}},
+		retried("a wildcard's route behind a narrower wildcard", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "*.example.com", "tls: [{match: [{sniHosts: ['*.example.com']}], route: [{destination: {host: other.example.com}}]}]")),
+		retried("a wildcard's route behind a VirtualService of the name", "", "2 timeout 0s", wild("wide", "*.com", elsewhere), wild("narrow", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]")),
+		{why: "a second VirtualService of the name", in: []string{dns("80 HTTP"), wild("a", "api.example.com", "tcp: [{route: [{destination: {host: other.example.com}}]}]"), wild("b", "api.example.com", elsewhere)}, at: "80", retries: []string{}},
 	}
 }
 

@@ -23,13 +23,14 @@ type Unwatched struct {
 // WatchableHost says whether outlier detection can do anything for some port of a host outside the mesh.
 func WatchableHost(ix *mesh.Index, h mesh.Host, t *mesh.Target) bool {
 	return !ix.Hidden(t) && slices.ContainsFunc(ix.Merged(h, t, t.Namespace()), func(m *mesh.Target) bool {
-		return slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return watchable(ix, h, t, p) })
+		return slices.ContainsFunc(m.Ports, func(p mesh.Port) bool { return watchable(ix, h, t, m, p) })
 	})
 }
 
-// watchable says whether outlier detection can do anything for a port: it needs a list that may hold a second address.
-func watchable(ix *mesh.Index, h mesh.Host, t *mesh.Target, p mesh.Port) bool {
-	if t.IsService() || !t.External || ix.Settings().InCluster(h) || t.HasSelector() {
+// watchable says whether outlier detection can do anything for a port of m, one of the ServiceEntries that make up t: it needs a list
+// that may hold a second address. Where Istio does not add the ports of m to those of t, only the older of them have clusters.
+func watchable(ix *mesh.Index, h mesh.Host, t, m *mesh.Target, p mesh.Port) bool {
+	if t.IsService() || !t.External || ix.Settings().InCluster(h) || t.HasSelector() || m != t && !mesh.SharePorts(t, m) {
 		return false
 	}
 	n, known := EndpointCount(ix, h, t, p, object.Value{})
@@ -56,7 +57,7 @@ func UnwatchedPorts(ix *mesh.Index, h mesh.Host, t *mesh.Target, client string, 
 	levels := LevelsOfMerged(ix, u.Rule, "")
 	for _, m := range ix.Merged(h, t, t.Namespace()) {
 		for _, p := range m.Ports {
-			if p.Family == mesh.NoProxy || !watchable(ix, h, t, p) || slices.ContainsFunc(u.Ports, func(have Port) bool { return have.Number == p.Number }) {
+			if p.Family == mesh.NoProxy || !watchable(ix, h, t, m, p) || slices.ContainsFunc(u.Ports, func(have Port) bool { return have.Number == p.Number }) {
 				continue
 			}
 			policy := levels.For(p.Number, Without{})

@@ -160,19 +160,34 @@ func (c *compilation) meets(route object.Value) bool {
 	return match.Len() == 0
 }
 
-// rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself.
+// rerouted says whether a VirtualService takes the place of the route that Istio makes for the host by itself. Of those for wildcards
+// only the first counts, even if it has no http routes, and only if none names the host. Source: Istio's
+// pilot/pkg/networking/core/route, separateVSHostsAndServices.
 func (c *compilation) rerouted() bool {
-	return slices.ContainsFunc(c.ix.VirtualServicesFor(c.port.Host), func(vs *object.Object) bool {
+	first := true
+	for _, vs := range c.ix.VirtualServicesFor(c.port.Host) {
 		gateways := vs.Spec().Get("gateways").Strings()
 		if len(gateways) > 0 && !slices.Contains(gateways, "mesh") || !c.ix.SeesVirtualService(vs, c.proxy.Namespace) {
+			continue
+		}
+		if !first && !c.names(vs) {
 			return false
 		}
+		first = false
 		for _, route := range vs.Spec().Get("http").Items() {
 			if c.meets(route) {
 				return true
 			}
 		}
-		return false
+	}
+	return false
+}
+
+// names says whether a VirtualService names the host, which is no wildcard.
+func (c *compilation) names(vs *object.Object) bool {
+	h := c.port.Host
+	return !h.IsWildcard() && slices.ContainsFunc(vs.Spec().Get("hosts").Strings(), func(name string) bool {
+		return mesh.QualifyHost(name, mesh.NamespaceOf(vs), c.ix.Settings().ClusterDomain) == h
 	})
 }
 

@@ -255,11 +255,24 @@ func Superseding(m *lint.Meta, all []lint.Rule) []lint.Rule {
 func FirstFault(r *lint.Rule, superseding []lint.Rule, cases []Case) string {
 	rules := append(slices.Clone(superseding), *r)
 	for _, c := range cases {
+		c.Config = among(c.Config, rules)
 		if list := Faults(rules, r, c); len(list) > 0 {
 			return list[0]
 		}
 	}
 	return ""
+}
+
+// among leaves out of a configuration what it says of other rules than these, whose names the engine would not know.
+func among(cfg *lint.Config, rules []lint.Rule) *lint.Config {
+	out := *cfg
+	out.Rules = map[string]lint.RuleConfig{}
+	for name, rc := range cfg.Rules {
+		if slices.ContainsFunc(rules, func(r lint.Rule) bool { return strings.EqualFold(r.ID, name) || strings.EqualFold(r.Name, name) }) {
+			out.Rules[name] = rc
+		}
+	}
+	return &out
 }
 
 var wantComment = regexp.MustCompile(`# want ((?:[A-Z]{2}\d{3} "(?:[^"\\]|\\.)*"\s*)+)$`)

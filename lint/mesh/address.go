@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // autoAllocateLabel is the label by which an entry refuses addresses from istiod.
@@ -72,17 +74,40 @@ func (t *Target) ownAddresses() []string {
 		if i == maxAddresses {
 			break
 		}
-		text := item.Str()
-		if r, err := netip.ParsePrefix(text); err == nil && r.IsSingleIP() {
-			text = r.Addr().String()
-		} else if _, notOne := netip.ParseAddr(text); err != nil && notOne != nil {
-			continue
-		}
-		if !slices.Contains(out, text) {
+		if text, ok := addressOf(item.Str()); ok && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// addressOf reads an entry of spec.addresses.
+func addressOf(text string) (string, bool) {
+	if r, err := netip.ParsePrefix(text); err == nil {
+		if r.IsSingleIP() {
+			return r.Addr().String(), true
+		}
+		return text, true
+	}
+	_, err := netip.ParseAddr(text)
+	return text, err == nil
+}
+
+// nowhere says of the spec of a ServiceEntry that it has addresses, and none that is one: Istio makes a service for each host and
+// address, and so none at all. Words such as ${IP}, which stand for an address that is not known yet, count as one. Source: Istio's
+// pilot/pkg/serviceregistry/serviceentry, convertServices.
+func nowhere(spec object.Value) bool {
+	list := spec.Get("addresses")
+	if list.Len() > maxAddresses { // not judged
+		return false
+	}
+	for _, item := range list.Items() {
+		text := item.Str()
+		if _, ok := addressOf(text); ok || strings.ContainsAny(text, "$<{") {
+			return false
+		}
+	}
+	return list.Len() > 0
 }
 
 // IsCIDR says whether an entry of spec.addresses is a range rather than one address.

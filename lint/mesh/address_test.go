@@ -55,3 +55,15 @@ func TestAddresses(t *testing.T) {
 		t.Error("a Service has addresses of a ServiceEntry")
 	}
 }
+
+func TestNowhere(t *testing.T) {
+	for addresses, hosts := range map[string]int{
+		"[]": 1, "[192.0.2.1]": 1, "[192.0.2.0/24]": 1, "['2001:db8::1']": 1, "[192.0.2.700, 192.0.2.70]": 1, "['${IP}']": 1,
+		"[192.0.2.700]": 0, "[192.0.2.0/40, db.example.com]": 0, "['']": 0,
+	} {
+		ix := world(t, Settings{}, "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {namespace: x, name: e}\nspec: {hosts: [a.example.com], addresses: "+addresses+"}\n")
+		if n := len(ix.Targets("a.example.com")); n != hosts {
+			t.Errorf("addresses %s: %d targets", addresses, n)
+		}
+	}
+}

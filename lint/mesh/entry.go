@@ -87,7 +87,7 @@ func familyOf(protocol string) Family {
 // Target is a host in Istio's service registry: a ServiceEntry with its hosts, or a Kubernetes Service.
 type Target struct {
 	Object   *object.Object
-	Hosts    []Host
+	Hosts    []Host // none if Istio makes no service of the object
 	Ports    []Port
 	ExportTo []string // sorted, each once; empty = the mesh's default
 	// Resolution is spec.resolution of a ServiceEntry, NONE if it is omitted; "" for a Service.
@@ -183,7 +183,11 @@ func entryTarget(o *object.Object) *Target {
 		t.Resolution = "NONE"
 	}
 	seen := map[string]bool{"": true}
-	for _, h := range spec.Get("hosts").Items() {
+	hosts := spec.Get("hosts")
+	if nowhere(spec) {
+		hosts = object.Value{}
+	}
+	for _, h := range hosts.Items() {
 		if s := h.Str(); !seen[s] && len(t.Hosts) < maxHosts {
 			seen[s] = true
 			t.Hosts = append(t.Hosts, Host(s))

@@ -76,7 +76,8 @@ func (x *Index) idleRoutes(vs *object.Object) IdleRoutes {
 	return out
 }
 
-// servedBy says on which ports of the hosts of a VirtualService routes of each kind count; 0 stands for any.
+// servedBy says on which ports of the hosts of a VirtualService routes of each kind count; 0 stands for any. Routes of bytes count on those
+// of a wildcard host that covers one of them too. Source: Istio's pilot/pkg/networking/core, getConfigsForHost.
 func (x *Index) servedBy(vs *object.Object) (map[string]map[uint32]bool, bool) {
 	out := map[string]map[uint32]bool{}
 	for _, kind := range RouteKinds() {
@@ -103,6 +104,18 @@ func (x *Index) servedBy(vs *object.Object) (map[string]map[uint32]bool, bool) {
 		}
 		if !some {
 			return nil, false
+		}
+		for _, wide := range x.TargetsCovering(h) {
+			if n++; n > maxServed {
+				return nil, false
+			}
+			for _, p := range wide.Target.Ports {
+				for _, kind := range p.RouteKinds() {
+					if kind != "http" {
+						out[kind][p.Number], out[kind][0] = true, true
+					}
+				}
+			}
 		}
 	}
 	return out, true

@@ -26,6 +26,8 @@ func TestIdleRoutes(t *testing.T) {
 		{"a match without a port", tls, "hosts: [api.example.com], http: [{match: [{port: 443}, {uri: {prefix: /}}], " + to + "}]", IdleRoutes{"http": {0: {0}}}},
 		{"one of several hosts", tls + both, "hosts: [api.example.com, both.example.com], http: [{" + to + "}]", IdleRoutes{}},
 		{"hosts of a wildcard", tls + both, "hosts: ['*.example.com'], http: [{" + to + "}]", IdleRoutes{}},
+		{"tcp under a wildcard of bytes", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {namespace: egress, name: wide}\nspec: {hosts: ['*.com'], resolution: NONE, ports: [{number: 9000, name: tcp, protocol: TCP}]}\n---\n" + tls,
+			"hosts: [api.example.com], tcp: [{" + to + "}, {match: [{port: 443}], " + to + "}], http: [{" + to + "}]", IdleRoutes{"http": {0: {0}}, "tcp": {443: {1}}}},
 		{"a host that is not in view", tls, "hosts: [api.example.com, x.example.com], http: [{" + to + "}]", nil},
 		{"a gateway's", tls, "hosts: [api.example.com], gateways: [mesh, out], http: [{" + to + "}]", IdleRoutes{}},
 		{"a gateway's by its match", tls, "hosts: [api.example.com], http: [{match: [{gateways: [mesh]}, {gateways: [out]}], " + to + "}]", IdleRoutes{}},

@@ -57,7 +57,7 @@ func (r *review) serviceEntry(spec object.Value) {
 	switch resolution {
 	case "", "NONE":
 		if endpoints.Len() > 0 {
-			r.refuse(root.Child("resolution"), "resolution is %s, by which Envoy goes to the address that the client dialled, and %d endpoints are listed", orNone(resolution), endpoints.Len())
+			r.refuse(root.Child("endpoints"), "endpoints are listed, and resolution is %s, by which Envoy goes to the address that the client dialled", orNone(resolution))
 		}
 	case "STATIC":
 		r.staticEndpoints(root.Child("endpoints"), endpoints, names)

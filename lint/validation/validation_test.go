@@ -43,7 +43,7 @@ func TestRefusalsBesideTheSchema(t *testing.T) {
 		{"endpoints beside a selector", "ServiceEntry", "", `hosts: [a.com], resolution: STATIC, workloadSelector: {labels: {a: b}}, endpoints: [{address: 192.0.2.1}]`, "spec.endpoints: endpoints stand beside workloadSelector"},
 		{"selector with a star", "ServiceEntry", "", `hosts: [a.com], workloadSelector: {labels: {"a*": b}}`, "spec.workloadSelector.labels.a*: the selector has the label a*=b"},
 		{"selector without a name", "ServiceEntry", "", `hosts: [a.com], workloadSelector: {labels: {"": b}}`, "the selector has a label with an empty name"},
-		{"endpoints of nothing", "ServiceEntry", "", `hosts: [a.com], endpoints: [{address: 192.0.2.1}]`, "spec.resolution: resolution is omitted (NONE), by which Envoy goes to the address that the client dialled, and 1 endpoints are listed"},
+		{"endpoints of nothing", "ServiceEntry", "", `hosts: [a.com], endpoints: [{address: 192.0.2.1}]`, "spec.endpoints: endpoints are listed, and resolution is omitted (NONE), by which Envoy goes to the address that the client dialled"},
 		{"wildcard to look up", "ServiceEntry", "", `hosts: ["*.a.com"], resolution: DNS`, `spec.resolution: resolution DNS looks hosts up in DNS, and "*.a.com" is a wildcard without an endpoint`},
 		{"two round-robin endpoints", "ServiceEntry", "", `hosts: [a.com], resolution: DNS_ROUND_ROBIN, endpoints: [{address: b.com}, {address: c.com}]`, "spec.endpoints: 2 endpoints are listed"},
 		{"range to look up", "ServiceEntry", "", `hosts: [a.com], resolution: DNS, addresses: [192.0.2.0/24]`, "spec.addresses[0]: address 192.0.2.0/24 is a range"},

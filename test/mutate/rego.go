@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -131,6 +133,9 @@ func newPolicyMutator(files fs.FS, dir string) (*policyMutator, error) {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
 	for _, name := range names {
+		if strings.HasSuffix(name, "_test.rego") {
+			continue
+		}
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, fmt.Errorf("read policies: %w", err)
@@ -151,6 +156,27 @@ func (m *policyMutator) rule(ctx context.Context, file, text string) (*lint.Rule
 		return nil, err
 	}
 	return &rules[0], nil
+}
+
+// testFails runs the Rego tests beside a policy, if there are some, with another text of the policy.
+func (m *policyMutator) testFails(ctx context.Context, file, text string) (bool, error) {
+	beside := strings.TrimSuffix(file, ".rego") + "_test.rego"
+	tests, err := fs.ReadFile(m.files, beside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read tests: %w", err)
+	}
+	fsys := fstest.MapFS{file: &fstest.MapFile{Data: []byte(text)}, beside: &fstest.MapFile{Data: tests}}
+	for name, lib := range m.lib {
+		fsys[name] = lib
+	}
+	results, err := policy.RunUnitTests(ctx, fsys)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(results, func(t policy.UnitTest) bool { return t.Err != nil }), nil
 }
 
 // judge tries every mutant of a policy. all are the rules there are, unchanged.
@@ -179,11 +205,17 @@ func (m *policyMutator) judge(ctx context.Context, r *lint.Meta, all []lint.Rule
 			continue // it does not parse
 		}
 		fault := linttest.FirstFault(changed, above, cases)
+		if strings.Contains(fault, "compile policies") {
+			continue // nor is it a policy
+		}
+		noticed := fault != ""
+		if !noticed {
+			if noticed, err = m.testFails(ctx, file, x.text); err != nil {
+				return v, err
+			}
+		}
 		switch {
-		case strings.Contains(fault, "compile policies"): // nor is it a policy
-
-			continue
-		case fault != "":
+		case noticed:
 			v.killed++
 		default:
 			v.survivors = append(v.survivors, fmt.Sprintf("%s:%d: %s", r.Source, x.line, x.what))

@@ -211,7 +211,27 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 // differences are those that mean something in resources that Envoy gets: of several with one name, in an order that varies, it
 // keeps the first.
 func differences(p pair) []change {
-	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool { return strings.Contains(c.resource, "#") || saysNothing(c) })
+	return slices.DeleteFunc(diff(p.before, p.after), func(c change) bool {
+		return strings.Contains(c.resource, "#") || saysNothing(c) || p.leadsNowhere(c)
+	})
+}
+
+// leadsNowhere says whether a change is in a tcp_proxy whose cluster is not there on either side: Istio writes listeners for ports for
+// which it compiles no cluster, and Envoy closes what comes in.
+func (p pair) leadsNowhere(c change) bool {
+	const config = ".typed_config."
+	i := strings.LastIndex(c.path, config)
+	if !strings.HasPrefix(c.resource, "listener ") || i < 0 {
+		return false
+	}
+	cluster := c.path[:i] + config + "cluster"
+	for _, all := range []resources{p.before, p.after} {
+		name := all[c.resource][cluster]
+		if _, there := all["cluster "+name]; !strings.HasPrefix(name, "outbound|") || there {
+			return false
+		}
+	}
+	return true
 }
 
 // about says whether a finding is about a cluster: what it calls inert on a port may be of use to others. A mere remark says that the
@@ -245,7 +265,7 @@ func (p *prover) pair(ctx context.Context, before, after *agree.Mesh, proxy effe
 		}
 		before, after = before.With(nil, filler), after.With(nil, filler)
 	}
-	b, err := p.resources(ctx, before, proxy)
+	b, err := p.asItIs(ctx, before, proxy)
 	if err != nil {
 		return pair{}, err
 	}
@@ -262,6 +282,22 @@ func (p *prover) pair(ctx context.Context, before, after *agree.Mesh, proxy effe
 		b = resources{}
 	}
 	return pair{b, a}, nil
+}
+
+// asItIs is resources of a mesh of which much is claimed: each proxy's are compiled once.
+func (p *prover) asItIs(ctx context.Context, m *agree.Mesh, proxy effective.Proxy) (resources, error) {
+	if p.of != m {
+		p.of, p.compiled = m, map[string]resources{}
+	}
+	key := string(proxy.Type) + " " + proxy.Namespace
+	if r, ok := p.compiled[key]; ok {
+		return r, nil
+	}
+	r, err := p.resources(ctx, m, proxy)
+	if err == nil {
+		p.compiled[key] = r
+	}
+	return r, err
 }
 
 func (p *prover) resources(ctx context.Context, m *agree.Mesh, proxy effective.Proxy) (resources, error) {

@@ -305,6 +305,19 @@ func TestDifferences(t *testing.T) {
 	if len(got) != 1 || got[0] != (change{"cluster a", "x", "1", "2"}) {
 		t.Errorf("%v", got)
 	}
+	const filter = "filter_chains[0].filters[0].typed_config."
+	before["listener a"] = map[string]string{filter + "cluster": "outbound|1||a", filter + "idle_timeout": "1s"}
+	after["listener a"] = map[string]string{filter + "cluster": "outbound|1||a", filter + "idle_timeout": "2s"}
+	if got := differences(pair{before, after}); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	after["cluster outbound|1||a"] = map[string]string{"x": "1"}
+	before["cluster outbound|1||a"] = after["cluster outbound|1||a"]
+	if got := differences(pair{before, after}); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	delete(before, "listener a")
+	delete(after, "listener a")
 	after["cluster a"][plain+".accept_http_10"] = "true"
 	if got := differences(pair{before, after}); len(got) != 2 {
 		t.Errorf("%v", got)

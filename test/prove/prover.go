@@ -12,6 +12,7 @@ import (
 	"github.com/meshvet/meshvet/lint/linttest"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/proof"
+	"github.com/meshvet/meshvet/test/prove/agree"
 	"github.com/meshvet/meshvet/test/prove/oracle"
 )
 
@@ -26,6 +27,10 @@ type prover struct {
 	rules  []lint.Rule
 	root   string
 	plain  *lint.Engine // for meshes without a configuration of their own
+
+	// of is the mesh whose claims are being held, and compiled what the proxies get of it as it is, by type and namespace.
+	of       *agree.Mesh
+	compiled map[string]resources
 }
 
 // prove checks the claims of one rule. faults are claims that do not hold; an error is anything that keeps them from being checked.

@@ -142,8 +142,8 @@ func (x *comparison) clusters(res *oracle.Result) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(actual)) {
-		if strings.HasSuffix(name, "|") || strings.Contains(name, "#") {
-			continue // of an empty host; or the second one of a name, which Envoy never gets
+		if strings.HasSuffix(name, "|") || strings.Contains(name, "#") || strings.HasPrefix(name, "outbound_.") {
+			continue // of an empty host; the second one of a name, which Envoy never gets; or behind an sni-dnat listener
 		}
 		c := x.predicted[name]
 		switch {

@@ -27,6 +27,17 @@ func Random(seed uint64) (*Mesh, error) {
 	for i := range d.IntN(3) {
 		objects = append(objects, d.virtualService(i))
 	}
+	if d.chance(20) {
+		objects = append(objects, d.workloadEntry())
+	}
+	if d.chance(15) {
+		objects = append(objects, manifest("Gateway", "networking.istio.io/v1", "gw", d.namespace(), fields{
+			"selector": gateway,
+			"servers": []any{pick(d,
+				fields{"port": fields{"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": []any{"*"}},
+				fields{"port": fields{"number": 443, "name": "tls", "protocol": "TLS"}, "hosts": []any{"*"}, "tls": fields{"mode": "PASSTHROUGH"}})},
+		}))
+	}
 	m := &Mesh{Name: fmt.Sprintf("random %d", seed)}
 	var text strings.Builder
 	for _, o := range objects {
@@ -81,7 +92,7 @@ func (d dice) duration() string {
 }
 
 func (d dice) exportTo() any {
-	return pick[any](d, []any{"*"}, []any{"."}, []any{"shop"}, []any{"shop", "pay"}, []any{".", "pay"})
+	return pick[any](d, []any{"*"}, []any{"."}, []any{"shop"}, []any{"shop", "pay"}, []any{".", "pay"}, []any{"~"}, []any{"elsewhere"})
 }
 
 func (d dice) serviceEntry(i int) any {
@@ -113,9 +124,15 @@ func (d dice) serviceEntry(i int) any {
 	d.maybe(15, spec, "exportTo", d.exportTo)
 	d.maybe(20, spec, "subjectAltNames", func() any { return []any{"spiffe://cluster.local/ns/x", "peer.example.com"}[:1+d.IntN(2)] })
 	if hosts, _ := spec["hosts"].([]any); len(hosts) == 1 {
-		d.maybe(10, spec, "addresses", func() any { return []any{fmt.Sprintf("240.0.0.%d", i+1)} })
+		d.maybe(10, spec, "addresses", func() any {
+			return pick(d, []any{fmt.Sprintf("240.0.0.%d", i+1)}, []any{fmt.Sprintf("240.0.0.%d", i+1)}, []any{fmt.Sprintf("240.0.%d.0/24", i+1)}, []any{"240.0.0.700"})
+		})
 	}
-	if resolution == "STATIC" || d.chance(40) {
+	switch {
+	case d.chance(8):
+		spec["workloadSelector"] = fields{"labels": fields{"app": pick(d, "vm", "none")}}
+		delete(spec, "addresses") // an address that is none makes Istio crash in a goroutine of its own
+	case resolution == "STATIC" || d.chance(40):
 		var list []any
 		for range d.IntN(4) {
 			e := fields{"address": pick(d, "10.0.0.1", "10.0.0.2", "gw.example.net", "b.example.net")}
@@ -123,7 +140,9 @@ func (d dice) serviceEntry(i int) any {
 				e["address"] = pick(d, "10.0.0.1", "10.0.0.2")
 			}
 			d.maybe(50, e, "labels", func() any { return fields{"version": pick(d, "v1", "v2")} })
-			d.maybe(20, e, "locality", func() any { return pick(d, "r1/z1", "r2/z1") })
+			d.maybe(30, e, "locality", func() any { return pick(d, "r1/z1", "r2/z1", "r1/z2/s1") })
+			d.maybe(15, e, "weight", func() any { return 1 + d.IntN(3) })
+			d.maybe(8, e, "network", func() any { return "vms" })
 			d.maybe(15, e, "serviceAccount", func() any { return "sa" })
 			d.maybe(10, e, "ports", func() any { return fields{"p443": 9443} })
 			list = append(list, e)
@@ -140,6 +159,13 @@ func (d dice) serviceEntry(i int) any {
 	return fields{"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry", "metadata": meta, "spec": spec}
 }
 
+func (d dice) workloadEntry() any {
+	spec := fields{"address": pick(d, "10.0.0.9", "vm.example.net"), "labels": fields{"app": "vm", "version": pick(d, "v1", "v2")}}
+	d.maybe(40, spec, "serviceAccount", func() any { return "vm" })
+	d.maybe(30, spec, "locality", func() any { return pick(d, "r1/z1", "r2/z1") })
+	return manifest("WorkloadEntry", "networking.istio.io/v1", "vm", d.namespace(), spec)
+}
+
 func (d dice) service() any {
 	spec := fields{"ports": []any{fields{"name": pick(d, "http", "grpc-x", "tcp-y", "https", "odd", "http2"), "port": pick(d, 80, 443, 8080)}}, "selector": fields{"app": "web"}}
 	switch d.IntN(5) {
@@ -154,7 +180,7 @@ func (d dice) service() any {
 func (d dice) destinationRule(i int) any {
 	spec := fields{"host": d.host()}
 	if d.chance(15) {
-		spec["host"] = "*"
+		spec["host"] = pick(d, "*", "*", "web", "*.local", "web.pay")
 	}
 	d.maybe(85, spec, "trafficPolicy", func() any { return d.policy(true, true) })
 	d.maybe(15, spec, "exportTo", d.exportTo)
@@ -308,7 +334,8 @@ func (d dice) locality() any {
 	case 1:
 		l["failover"] = []any{fields{"from": "r1", "to": "r2"}}
 	case 2:
-		l["failoverPriority"] = []any{"topology.kubernetes.io/region"}
+		l["failoverPriority"] = pick(d, []any{"topology.kubernetes.io/region"}, []any{"topology.kubernetes.io/region", "topology.kubernetes.io/zone"},
+			[]any{"version"}, []any{"version=v2"}, []any{"topology.istio.io/network", "version=v1"})
 	}
 	return l
 }
@@ -329,17 +356,36 @@ func (d dice) tls() any {
 }
 
 func (d dice) virtualService(i int) any {
-	var http []any
-	for range 1 + d.IntN(2) {
+	destination := func() any {
 		dest := fields{"host": d.host()}
 		d.maybe(60, dest, "port", func() any { return fields{"number": pick(d, 80, 443, 8080)} })
-		d.maybe(30, dest, "subset", func() any { return "v1" })
-		r := fields{"route": []any{fields{"destination": dest}}}
+		d.maybe(30, dest, "subset", func() any { return pick(d, "v1", "v1", "v2", "gone") })
+		return fields{"destination": dest}
+	}
+	spec := fields{"hosts": []any{d.host()}}
+	d.maybe(12, spec, "exportTo", d.exportTo)
+	d.maybe(12, spec, "gateways", func() any { return pick(d, []any{"mesh"}, []any{"gw"}, []any{"shop/gw", "mesh"}) })
+	switch d.IntN(6) {
+	case 0:
+		match := fields{"port": pick(d, 443, 8080), "sniHosts": spec["hosts"]}
+		spec["tls"] = []any{fields{"match": []any{match}, "route": []any{destination()}}}
+	case 1:
+		r := fields{"route": []any{destination()}}
+		d.maybe(60, r, "match", func() any { return []any{fields{"port": pick(d, 5432, 9000)}} })
+		spec["tcp"] = []any{r}
+	}
+	if (spec["tls"] != nil || spec["tcp"] != nil) && d.chance(50) {
+		return manifest("VirtualService", "networking.istio.io/v1", fmt.Sprintf("vs%d", i), d.namespace(), spec)
+	}
+	var http []any
+	for range 1 + d.IntN(2) {
+		r := fields{"route": []any{destination()}}
 		d.maybe(50, r, "retries", func() any { return fields{"attempts": d.IntN(4)} })
 		d.maybe(40, r, "timeout", func() any { return d.duration() })
 		http = append(http, r)
 	}
-	return manifest("VirtualService", "networking.istio.io/v1", fmt.Sprintf("vs%d", i), d.namespace(), fields{"hosts": []any{d.host()}, "http": http})
+	spec["http"] = http
+	return manifest("VirtualService", "networking.istio.io/v1", fmt.Sprintf("vs%d", i), d.namespace(), spec)
 }
 
 func (d dice) meshConfig() any {

@@ -100,8 +100,14 @@ func TestEveryFieldOccurs(t *testing.T) {
 			want[level+block] = true
 		}
 	}
-	for _, kind := range []object.Kind{object.Service, object.ServiceEntry, object.DestinationRule, object.VirtualService} {
+	for _, kind := range []object.Kind{object.Service, object.ServiceEntry, object.DestinationRule, object.VirtualService, object.WorkloadEntry, object.Gateway} {
 		want[string(kind)] = true
+	}
+	for _, field := range []string{
+		"VirtualService.tls", "VirtualService.tcp", "VirtualService.gateways", "VirtualService.exportTo",
+		"ServiceEntry.exportTo", "ServiceEntry.workloadSelector", "ServiceEntry.addresses", "ServiceEntry.subjectAltNames", "DestinationRule.exportTo", "DestinationRule.workloadSelector",
+	} {
+		want[field] = true
 	}
 	for _, resolution := range []string{"NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"} {
 		want["ServiceEntry.resolution="+resolution] = true

@@ -50,7 +50,7 @@ func add(analyzer *local.IstiodAnalyzer, name string) error {
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read from
 	// What "test" names is that Pods, Services and the like are read from the file, too.
 	if err := analyzer.AddTestReaderKubeSource([]local.ReaderSource{{Name: name, Reader: file}}); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

@@ -152,7 +152,7 @@ import "github.com/meshvet/meshvet/lint"
 
 var activeMutant int
 
-func mutateCondition(id int, holds bool) bool { return holds != (id == activeMutant) }
+func mutateCondition[B ~bool](id int, holds B) B { return holds != B(id == activeMutant) }
 
 func mutateSeverity(id int, s lint.Severity) lint.Severity {
 	switch {

@@ -119,6 +119,9 @@ safety(b) := "unsafe" if {
 	b.path[count(b.path) - 1] == "loadBalancer"
 } else := "unsafe" if {
 	has(b, "consistentHash")
+} else := "unsafe" if {
+	some p in b.ports
+	p.elsewhere
 } else := "safe"
 
 # A level that would be left empty goes with the block. Istio refuses an entry that is.

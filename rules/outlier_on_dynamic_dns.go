@@ -76,7 +76,7 @@ func outlierFromRule(p *lint.Pass) {
 				lint.Effect(outlierPanic),
 				lint.Also(hit[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
 				lint.About(lint.SubjectOf(hit)),
-				suggestAll(dropOutlier(p, w, len(hit) == len(whichever(w.Level.Ports, effective.Port.Compiled)))),
+				suggestAll(dropOutlier(p, w, len(hit) == len(whichever(w.Level.Ports, effective.Port.Compiled)) && !anyElsewhere(p.Mesh, hit))),
 			)
 		case onlyDynamic && (inSubset || len(w.Level.Ports) == 0):
 			p.Report(w.Path,
@@ -85,7 +85,7 @@ func outlierFromRule(p *lint.Pass) {
 				lint.Effect("Istio compiles no cluster that the block would apply to; on one that it does apply to, it would panic"),
 				lint.Also(dynamic[0].Target.Object, object.Path{"spec", "resolution"}, "the resolution is written here"),
 				lint.About(lint.SubjectOf(dynamic)),
-				suggestAll(dropOutlier(p, w, true)),
+				suggestAll(dropOutlier(p, w, !anyElsewhere(p.Mesh, dynamic))),
 			)
 		}
 	}
@@ -94,6 +94,11 @@ func outlierFromRule(p *lint.Pass) {
 // whichever picks the ports that have a property.
 func whichever(ports []effective.Port, has func(effective.Port) bool) []effective.Port {
 	return slices.DeleteFunc(slices.Clone(ports), func(port effective.Port) bool { return !has(port) })
+}
+
+// anyElsewhere says whether another namespace has one of the hosts too, so that a gateway may get that one.
+func anyElsewhere(ix *mesh.Index, ports []effective.Port) bool {
+	return slices.ContainsFunc(ports, func(port effective.Port) bool { return ix.Elsewhere(port.Target, port.Host) })
 }
 
 // lacking names what a level would apply to if it were there.

@@ -8,6 +8,12 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
+// Elsewhere says whether an entry of another namespace has a host too. Gateways do not look into their own namespace first, so that theirs
+// may be another one than a sidecar's.
+func (x *Index) Elsewhere(t *Target, h Host) bool {
+	return slices.ContainsFunc(x.Targets(h), func(other *Target) bool { return other.Namespace() != t.Namespace() })
+}
+
 // Rivals yields the other ServiceEntries for a host that some client sees beside t. Of those that are in one namespace and say the
 // same it yields the first and their number. Entries of t's own namespace come first, then those of others, and among these such
 // that say something new before such that repeat it.

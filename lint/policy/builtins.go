@@ -226,6 +226,7 @@ func portRecord(ix *mesh.Index, port effective.Port) record {
 		"forwards_bytes": port.ForwardsBytes(), "list": port.Cluster.HasList(), "wildcard": port.Host.IsWildcard(), "compiled": port.Compiled(),
 	}
 	if t := port.Target; t != nil {
+		r["elsewhere"] = port.Host != "" && ix.Elsewhere(t, port.Host) // a gateway may get another entry
 		r["target"] = record{"kind": string(t.Object.Kind), "namespace": t.Object.Namespace, "name": t.Object.Name}
 		r["path"], r["resolution"] = pathRecord(port.Path), t.Resolution
 		r["subject_alt_names"] = t.Object.Spec().Get("subjectAltNames").Strings()
@@ -307,7 +308,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 		cluster                                       effective.ClusterType
 		service, external, inCluster, selector, named bool
 		wildcard, sans, cleartext, bytes              bool
-		near                                          bool
+		near, elsewhere                               bool
 		endpoints, localities                         int // -1 if not known
 	}
 	out := []any{}
@@ -321,6 +322,7 @@ func alikePorts(p *lint.Pass, ports []effective.Port, labels object.Value) []any
 			sans:      port.Target.Object.Spec().Get("subjectAltNames").Len() > 0,
 			cleartext: port.IsTLS() && port.Routed, bytes: port.ForwardsBytes(),
 			near:      effective.StaysNear(port.Target),
+			elsewhere: ix.Elsewhere(port.Target, port.Host),
 			endpoints: -1, localities: -1,
 		}
 		if n, known := effective.EndpointCount(ix, port.Host, port.Target, port.Port, labels); known {

@@ -83,6 +83,8 @@ const (
 	OddHost Fact = "odd-host"
 	// RepeatedAddress: two endpoints of a ServiceEntry have the same address.
 	RepeatedAddress Fact = "repeated-address"
+	// PartialWildcard: one of the hosts of a ServiceEntry is a wildcard within a label, such as *-eu.example.com.
+	PartialWildcard Fact = "partial-wildcard"
 	// OpaquePort: a port of a ServiceEntry has a protocol whose bytes name no host, or none.
 	OpaquePort Fact = "opaque-port"
 	// ClusterHost: one of the hosts of a ServiceEntry is a name of the cluster's own.
@@ -130,6 +132,9 @@ func (f Fact) holds(p *Pass) (bool, error) {
 		return t != nil && slices.ContainsFunc(t.Hosts, mesh.Host.IsOdd), nil
 	case RepeatedAddress:
 		return repeatsAddress(p.Object), nil
+	case PartialWildcard:
+		t := p.Mesh.Target(p.Object)
+		return t != nil && slices.ContainsFunc(t.Hosts, func(h mesh.Host) bool { return len(h) > 1 && h[0] == '*' && h[1] != '.' }), nil
 	case OpaquePort:
 		t := p.Mesh.Target(p.Object)
 		return t != nil && slices.ContainsFunc(t.Ports, mesh.Port.IsOpaque), nil

@@ -19,7 +19,7 @@
 #   presets: [recommended, strict]
 #   kinds: [ServiceEntry]
 #   sidecarOnly: true
-#   facts: [wildcard-host]
+#   facts: [partial-wildcard]
 #   remedy: |-
 #     List the names one by one, or write the wildcard of the whole domain, such as *.example.com, if all of it may be reached.
 #   fix: none

@@ -63,6 +63,9 @@ var _ = register(lint.Rule{
 			}
 			return nil
 		}
+		if p.Mesh.Count(object.VirtualService)+p.Mesh.Count(object.HTTPRoute) == 0 && inTime(timeouts, limit, attemptsByDefault(p)) {
+			return nil
+		}
 		var all slowConnects
 		for _, port := range portsToConnect(p, written) {
 			if len(p.Mesh.RoutesTo(port.Host)) == 0 && allInTime(p, timeouts, port, limit) {
@@ -99,13 +102,23 @@ func connectTimeouts(p *lint.Pass) []object.Value {
 // allInTime says, without compiling a cluster, that none of the timeouts is a fault on a port to which no route leads: each is long enough
 // for a handshake, and within the limit with all retries that Istio makes by itself.
 func allInTime(p *lint.Pass, timeouts []object.Value, port effective.Port, limit time.Duration) bool {
-	attempts := int64(3)
-	if v := p.Mesh.Settings().MeshConfig.Get("defaultHttpRetryPolicy"); v.Set() {
-		attempts = 1 + max(v.Get("attempts").Int(), 0)
-	}
+	attempts := attemptsByDefault(p)
 	if port.ForwardsBytes() && len(p.Mesh.Targets(port.Host)) == 1 { // another target may have the same port for requests
 		attempts = 1
 	}
+	return inTime(timeouts, limit, attempts)
+}
+
+// attemptsByDefault is how often a request is tried to which no route applies.
+func attemptsByDefault(p *lint.Pass) int64 {
+	if v := p.Mesh.Settings().MeshConfig.Get("defaultHttpRetryPolicy"); v.Set() {
+		return 1 + max(v.Get("attempts").Int(), 0)
+	}
+	return 3
+}
+
+// inTime says whether all timeouts are long enough for a handshake and, with that many attempts, within the limit.
+func inTime(timeouts []object.Value, limit time.Duration, attempts int64) bool {
 	return !slices.ContainsFunc(timeouts, func(v object.Value) bool {
 		connect, err := time.ParseDuration(v.Str())
 		return err != nil || connect < 100*time.Millisecond || connect > limit/time.Duration(attempts)

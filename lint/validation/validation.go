@@ -82,14 +82,32 @@ func (r *review) annotations() {
 const labelPart = "[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?"
 
 var (
-	dnsLabel      = regexp.MustCompile("^" + labelPart + "$")
-	wildcardLabel = regexp.MustCompile(`^(\*|(\*|\*-)?` + labelPart + `)$`)
-	labelKey      = regexp.MustCompile("^(" + labelPart + `(?:\.` + labelPart + ")*/)?((?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$")
-	labelValue    = regexp.MustCompile("^((?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")
+	labelKey   = regexp.MustCompile("^(" + labelPart + `(?:\.` + labelPart + ")*/)?((?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$")
+	labelValue = regexp.MustCompile("^((?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")
 )
 
 // isLabel says whether a text is one part of a DNS name, as Istio sees it: it takes capitals.
-func isLabel(s string) bool { return len(s) <= 63 && dnsLabel.MatchString(s) }
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isWildcardLabel says whether a text is the first part of a wildcard, or of a name: a star, and behind it nothing, a part, or a hyphen
+// and a part.
+func isWildcardLabel(s string) bool {
+	rest, star := strings.CutPrefix(s, "*")
+	if !star {
+		return isLabel(s)
+	}
+	return len(s) <= 63 && (rest == "" || isLabel(rest) || isLabel(strings.TrimPrefix(rest, "-")))
+}
 
 // hostFault says what is wrong with a host; "" if nothing is. wildcard says that its first part may be or begin with a star.
 func hostFault(h string, wildcard bool) string {
@@ -101,7 +119,7 @@ func hostFault(h string, wildcard bool) string {
 	}
 	parts := strings.Split(h, ".")
 	if wildcard {
-		if len(parts[0]) > 63 || !wildcardLabel.MatchString(parts[0]) {
+		if !isWildcardLabel(parts[0]) {
 			return partFault(parts[0], h)
 		}
 		if parts = parts[1:]; len(parts) == 0 {
@@ -148,6 +166,9 @@ func partFault(part, h string) string {
 func (r *review) labelsOf(at object.Path, v object.Value) {
 	for key, value := range v.Fields() {
 		prefix, _, found := strings.Cut(key, "/")
+		if isLabel(key) && (value.Type() != object.String || value.Str() == "" || isLabel(value.Str())) {
+			continue
+		}
 		switch m := labelKey.FindStringSubmatch(key); {
 		case m == nil:
 			r.refuse(at.Child(key), "%q is no name of a label: letters, digits, and -, _ or . between them, with a DNS name and a slash before it if any", key)

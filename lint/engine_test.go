@@ -322,6 +322,10 @@ func TestYieldingRule(t *testing.T) {
 	if diff := cmp.Diff([]string{"DR201@api"}, ids(run(t, nil, []lint.Rule{weak, named}, load(t, "a.yaml", rule)))); diff != "" {
 		t.Error(diff)
 	}
+	weak.Severity = lint.Error // and what is said of a value that is refused does not matter
+	if diff := cmp.Diff([]string{"MV902@api"}, ids(run(t, nil, []lint.Rule{weak, named}, load(t, "a.yaml", rule)))); diff != "" {
+		t.Error(diff)
+	}
 	named.Kinds = []object.Kind{object.ServiceEntry}
 	if diff := cmp.Diff([]string{"MV902@api"}, ids(run(t, nil, []lint.Rule{weak, named}, load(t, "a.yaml", rule)))); diff != "" {
 		t.Error(diff)

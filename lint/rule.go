@@ -89,7 +89,8 @@ type Meta struct {
 	SidecarOnly bool
 
 	Supersedes []Supersede
-	// Yields says that a finding of any other rule about the same field supersedes this rule's.
+	// Yields says that a finding of any other rule about the same field supersedes this rule's, unless it weighs less: then it is left out
+	// itself.
 	Yields     bool
 	Options    []Option
 	Fix        Safety // the safest kind of fix that the rule offers

@@ -72,7 +72,14 @@ func dropSuperseded(findings []Finding) []Finding {
 			continue
 		}
 		for _, j := range on[weak.Object] {
-			if strong := &findings[j]; !strong.Rule.Yields && !dropped[j] && strong.Path.Equal(weak.Path) && len(strong.Path) > 0 {
+			strong := &findings[j]
+			if strong.Rule.Yields || dropped[i] || dropped[j] || !strong.Path.Equal(weak.Path) || len(strong.Path) == 0 {
+				continue
+			}
+			// What is said of a value that is refused, and weighs less, is not worth saying.
+			if strong.Severity < weak.Severity {
+				dropped[j] = true
+			} else {
 				dropped[i] = true
 			}
 		}

@@ -44,6 +44,9 @@ var _ = register(lint.Rule{
 		if r.Host == "" || coversWholeMesh(p.Mesh, r.Host) || len(p.Mesh.Reach(r.Host, r.Namespace())) > 0 {
 			return nil
 		}
+		if r.Host == mesh.Host("kubernetes.default.svc."+p.Mesh.Settings().ClusterDomain) {
+			return nil // every cluster has it, and no repository
+		}
 		at := object.Path{"spec", "host"}
 		if p.Mesh.Settings().InCluster(r.Host) && !p.Mesh.Complete(object.Service) {
 			p.Skip(fmt.Sprintf("%s is a name inside the cluster, and not every Service is known", r.Host))

@@ -3,6 +3,7 @@ package validation
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -190,6 +191,11 @@ func (r *review) consistentHash(at object.Path, hash object.Value) {
 		where := at.Child("httpCookie")
 		if name := cookie.Get("name"); name.Str() == "" && (name.Type() == object.String || !name.Set()) {
 			r.missing(where, "name", "httpCookie has no name")
+		}
+		if ttl := cookie.Get("ttl"); ttl.Type() == object.String {
+			if _, err := time.ParseDuration(ttl.Str()); err != nil {
+				r.refuse(where.Child("ttl"), "ttl is %q, which is no duration; a number with a unit is wanted, such as 60s", ttl.Str())
+			}
 		}
 		names := map[string]bool{}
 		for i, a := range cookie.Get("attributes").Items() {

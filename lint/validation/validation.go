@@ -202,7 +202,9 @@ func (r *review) duration(at object.Path, v object.Value, zero bool) {
 	}
 	d, err := time.ParseDuration(v.Str())
 	switch {
-	case err != nil || zero && d.Milliseconds() == 0:
+	case err != nil:
+		r.refuse(at, "%s is %q, which is no duration; a number with a unit is wanted, such as 500ms or 5s", last(at), v.Str())
+	case zero && d.Milliseconds() == 0:
 	case d < time.Millisecond:
 		r.refuse(at, "%s is %s; 1ms is the least", last(at), v.Str())
 	case d%time.Millisecond != 0:

@@ -38,6 +38,7 @@ func TestRefusalsBesideTheSchema(t *testing.T) {
 		{"every host", "ServiceEntry", "", `hosts: ["*"]`, `spec.hosts[0]: the host is "*", and a ServiceEntry cannot be for every host there is`},
 		{"empty host", "ServiceEntry", "", `hosts: [""]`, `spec.hosts[0]: host "" is empty`},
 		{"long host", "ServiceEntry", "", `hosts: [` + strings.Repeat("a.", 130) + `com]`, `has 263 characters, and 255 are the most that a name can have`},
+		{"timeouts without a unit", "DestinationRule", "", `host: a, trafficPolicy: {connectionPool: {tcp: {idleTimeout: "500"}}, loadBalancer: {consistentHash: {httpCookie: {name: a, ttl: "60"}}}}`, `tcp.idleTimeout: idleTimeout is "500", which is no duration|httpCookie.ttl: ttl is "60", which is no duration`},
 		{"colons before a number", "ServiceEntry", "", `hosts: ["a.com:g:0.0.1"]`, `spec.hosts[0]: host "a.com:g:0.0.1" holds a colon`},
 		{"certificate without a key", "DestinationRule", "", `host: a, trafficPolicy: {tls: {mode: MUTUAL, privateKey: /k}}`, "tls.clientCertificate: mode MUTUAL needs clientCertificate beside privateKey /k"},
 		{"endpoints beside a selector", "ServiceEntry", "", `hosts: [a.com], resolution: STATIC, workloadSelector: {labels: {a: b}}, endpoints: [{address: 192.0.2.1}]`, "spec.endpoints: endpoints stand beside workloadSelector"},

@@ -52,6 +52,9 @@ var _ = register(lint.Rule{
 			skipUnknownHost(p)
 			return nil
 		}
+		if tooManySubsets(p) {
+			return nil
+		}
 		rule := p.Mesh.Rule(p.Object)
 		for i := range p.Object.Spec().Get("subsets").Items() {
 			v, ok := effective.SubsetOf(p.Mesh, p.Object, i)
@@ -139,6 +142,19 @@ func portsWithout(p *lint.Pass, v effective.SubsetView) []emptySubset {
 		}
 	}
 	return out
+}
+
+// mostSubsetPorts bounds the pairs of subset and port that are looked at: each costs some 20 µs.
+const mostSubsetPorts = 50_000
+
+// tooManySubsets says whether the subsets of a rule are not judged, since there are too many for the ports that it reaches.
+func tooManySubsets(p *lint.Pass) bool {
+	subsets, ports := p.Object.Spec().Get("subsets").Len(), len(p.EachPort().Ports)
+	if subsets*ports <= mostSubsetPorts {
+		return false
+	}
+	p.Skip(fmt.Sprintf("%d subsets for %d ports of hosts are more than %d pairs: they are not held against endpoints", subsets, ports, mostSubsetPorts))
+	return true
 }
 
 // mayHaveWorkloads says whether endpoints of a port may be pods or WorkloadEntries.

@@ -147,6 +147,9 @@ func TestHostileMeshes(t *testing.T) {
 		}), repeat(40, func(i int) string {
 			return object("DestinationRule", fmt.Sprint("d", i), "  host: out.ns.svc.cluster.local\n"+list("subsets", 200, "{name: s#, trafficPolicy: {portLevelSettings: [{port: {number: 443}, tls: {mode: ISTIO_MUTUAL}}, {port: {number: 444}, tls: {mode: ISTIO_MUTUAL, sni: x}}]}}"))
 		})...),
+		"subsets of a wildcard": append(repeat(300, func(i int) string {
+			return entry(fmt.Sprint("e", i), fmt.Sprintf("  hosts: [h%d.example.com]\n  resolution: STATIC\n  endpoints: [{address: 192.0.2.1, labels: {v: a}}]\n", i)+ports(1, "TLS"))
+		}), rule("d", "  host: '*.example.com'\n"+list("subsets", 1500, "{name: s#, labels: {v: v#}, trafficPolicy: {tls: {mode: SIMPLE}}}"))),
 		"labels of hosts": append(repeat(100, func(i int) string {
 			return entry(fmt.Sprint("e", i), "  hosts: ["+strings.Repeat("a.", 2000)+fmt.Sprint("x", i)+".com]\n"+ports(1, "TLS"))
 		}), rule("d", "  host: '*.com'\n")),

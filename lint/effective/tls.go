@@ -257,15 +257,26 @@ func (c *compilation) accounts() []string {
 		if !t.IsService() {
 			own = t.Object.Spec().Get("subjectAltNames").Strings()
 		}
+		if t.HasSelector() && !t.IsService() {
+			for w := range c.ix.Selected(t) {
+				out = append(out, accountOf(domain, t.Namespace(), w.Spec())...)
+			}
+		}
 	}
 	for e := range c.endpointsOfAnyPort() {
-		if account := e.Get("serviceAccount").Str(); account != "" {
-			out = append(out, fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, c.owner.Namespace(), account))
-		}
+		out = append(out, accountOf(domain, c.owner.Namespace(), e)...)
 	}
 	out = append(out, own...)
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// accountOf is the identity of an endpoint; none if it says none.
+func accountOf(domain, namespace string, endpoint object.Value) []string {
+	if account := endpoint.Get("serviceAccount").Str(); account != "" {
+		return []string{fmt.Sprintf("spiffe://%s/ns/%s/sa/%s", domain, namespace, account)}
+	}
+	return nil
 }
 
 func (c *compilation) peerNames(at string, names []string, from Origin) {

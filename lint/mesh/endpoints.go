@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,11 +154,22 @@ func labelText(labels object.Value) string {
 // SelectsEndpoint says whether the workloadSelector of a ServiceEntry chooses a WorkloadEntry in view that has all of some
 // labels. What it chooses among pods is not in view.
 func (x *Index) SelectsEndpoint(t *Target, labels object.Value) bool {
-	selector := t.Object.Spec().At("workloadSelector", "labels")
-	for w := range x.All(object.WorkloadEntry) {
-		if NamespaceOf(w) == t.Namespace() && HasLabels(w.Spec(), selector) && HasLabels(w.Spec(), labels) {
+	for w := range x.Selected(t) {
+		if HasLabels(w.Spec(), labels) {
 			return true
 		}
 	}
 	return false
+}
+
+// Selected yields the WorkloadEntries that a workloadSelector chooses. Pods, which it chooses too, are never in view.
+func (x *Index) Selected(t *Target) iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		selector := t.Object.Spec().At("workloadSelector", "labels")
+		for w := range x.All(object.WorkloadEntry) {
+			if NamespaceOf(w) == t.Namespace() && HasLabels(w.Spec(), selector) && !yield(w) {
+				return
+			}
+		}
+	}
 }

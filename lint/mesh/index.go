@@ -40,9 +40,6 @@ type Index struct {
 	destinationsOnce sync.Once
 	destinations     map[Host]bool // hosts that routes lead to from somewhere else
 
-	bytesOnce sync.Once
-	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
-
 	subsetsOnce   sync.Once
 	subsets       map[Host][]SubsetRoute // destinations that name a subset
 	gatewayOnce   sync.Once
@@ -51,8 +48,7 @@ type Index struct {
 	beyondOnce sync.Once
 	beyond     map[Host]bool // to which a gateway has a route
 
-	leadingOnce sync.Once
-	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+	led *ledTo // made anew when a VirtualService changes
 
 	sidecarOnce   sync.Once
 	sidecars      map[string]*sidecars // by namespace
@@ -76,7 +72,7 @@ type Index struct {
 // New returns an empty index.
 func New(settings Settings) *Index {
 	s := withDefaults(settings)
-	return &Index{settings: &s, seed: maphash.MakeSeed(), byKind: map[object.Kind]*shards[object.Key, *object.Object]{}}
+	return &Index{settings: &s, seed: maphash.MakeSeed(), led: &ledTo{}, byKind: map[object.Kind]*shards[object.Key, *object.Object]{}}
 }
 
 // Settings returns what is known of the mesh besides its objects.
@@ -115,7 +111,7 @@ func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 
 func (x *Index) fork() (*Index, *edit) {
 	y := &Index{
-		settings: x.settings, seed: x.seed,
+		settings: x.settings, seed: x.seed, led: x.led,
 		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
 		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
 	}
@@ -177,6 +173,9 @@ func (x *Index) drop(e *edit, o *object.Object) {
 
 // link enters an object into the indexes that lookups use.
 func (x *Index) link(e *edit, o *object.Object) {
+	if o.Kind == object.VirtualService {
+		x.led = &ledTo{}
+	}
 	key := normal(o.Key)
 	kind := x.byKind[o.Kind]
 	if kind == nil {
@@ -222,6 +221,9 @@ func (x *Index) link(e *edit, o *object.Object) {
 }
 
 func (x *Index) unlink(e *edit, o *object.Object) {
+	if o.Kind == object.VirtualService {
+		x.led = &ledTo{}
+	}
 	key := normal(o.Key)
 	if kind := x.byKind[o.Kind]; kind != nil {
 		kind.delete(e, key)

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -199,18 +200,28 @@ func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
 	}
 }
 
+// ledTo is what the routes of VirtualServices lead to, each worked out when it is first asked for. Indexes with the same VirtualServices
+// share it.
+type ledTo struct {
+	leadingOnce sync.Once
+	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
+
+	bytesOnce sync.Once
+	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
+}
+
 // ByteRoutes returns the tcp and tls routes of VirtualServices whose destination is a port of a host: they lead bytes there, whatever the
 // port's protocol says. A destination without a port counts for all.
 func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
-	x.bytesOnce.Do(func() {
-		x.bytes = map[Host][]*Route{}
+	x.led.bytesOnce.Do(func() {
+		x.led.bytes = map[Host][]*Route{}
 		for vs := range x.All(object.VirtualService) {
 			for _, kind := range [...]string{"tcp", "tls"} {
 				for i, rule := range vs.Spec().Get(kind).Items() {
 					for j, route := range rule.Get("route").Items() {
 						d := route.Get("destination")
 						to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
-						x.bytes[to] = append(x.bytes[to], &Route{
+						x.led.bytes[to] = append(x.led.bytes[to], &Route{
 							Object: vs, Path: object.Path{"spec", kind, i, "route", j, "destination"}, Host: to, Port: uint32(d.At("port", "number").Int()),
 							rule: rule, destination: d,
 						})
@@ -220,7 +231,7 @@ func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
 		}
 	})
 	var out []*Route
-	for _, r := range x.bytes[host] {
+	for _, r := range x.led.bytes[host] {
 		if r.Port == 0 || r.Port == port {
 			out = append(out, r)
 		}

@@ -136,18 +136,18 @@ func (x *Index) forSidecars(vs *object.Object) bool {
 // VirtualServicesTo returns the VirtualServices with a route of any protocol to a host, ordered by key. Which proxies get them is not
 // looked at.
 func (x *Index) VirtualServicesTo(h Host) []*object.Object {
-	x.leadingOnce.Do(func() {
-		x.leading = map[Host][]*object.Object{}
+	x.led.leadingOnce.Do(func() {
+		x.led.leading = map[Host][]*object.Object{}
 		for vs := range x.All(object.VirtualService) {
 			for d := range destinationsOf(vs, "http", "tls", "tcp") {
 				to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
-				if list := x.leading[to]; len(list) == 0 || list[len(list)-1] != vs {
-					x.leading[to] = append(list, vs)
+				if list := x.led.leading[to]; len(list) == 0 || list[len(list)-1] != vs {
+					x.led.leading[to] = append(list, vs)
 				}
 			}
 		}
 	})
-	return x.leading[h]
+	return x.led.leading[h]
 }
 
 // LeadsByTLS says whether a tls route of a VirtualService leads to a host.

@@ -247,7 +247,7 @@ func Faults(rules []lint.Rule, r *lint.Rule, c Case) []string {
 // Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them.
 func Superseding(m *lint.Meta, all []lint.Rule) []lint.Rule {
 	return slices.DeleteFunc(slices.Clone(all), func(other lint.Rule) bool {
-		return other.ID == m.ID || !m.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
+		return other.ID == m.ID || !m.Yields && !other.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
 	})
 }
 

@@ -135,7 +135,7 @@ const mostNeighbours = 20
 // review judges an object and its neighbours before and after a change, and returns how many verdicts that took.
 func review(b *testing.B, e *lint.Engine, before *mesh.Index, old, changed *object.Object) int {
 	b.Helper()
-	after := before
+	var after *mesh.Index
 	var around []*object.Object
 	for _, o := range []*object.Object{old, changed} {
 		if o == nil {

@@ -186,7 +186,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
 			case ix.Settings().Shared:
 				advice = "each of the meshes that share these files may have more"
 			}
-			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
+			out = append(out, Skip{Rule: a.rule.ID, Cause: Incomplete, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
 		}
 	}
 	return out
@@ -248,7 +248,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			continue
 		}
 		if reason := around.silences(a.rule); reason != "" {
-			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason})
+			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason, Cause: Surroundings})
 			continue
 		}
 		run = append(run, a)
@@ -308,7 +308,7 @@ func (v *visit) failed(a *activeRule, p *Pass, err error) {
 	var panicked *panicError
 	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) && !errors.Is(err, ErrTooLong) {
 		v.skips = append(v.skips, Skip{
-			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key,
+			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Cause: Malformed,
 			Reason: fmt.Sprintf("the manifest is malformed: %s", violations[0].Message),
 		})
 		return
@@ -327,6 +327,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v at %s", e.va
 func (v *visit) broke(a *activeRule, o *object.Object, err error) {
 	v.problems = append(v.problems, object.Problem{
 		Kind:     RuleBroke,
+		Rule:     a.rule.ID,
 		Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
 		Location: o.Locate(nil),
 	})
@@ -561,6 +562,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 		if err := checkFile(a.rule, p); err != nil {
 			r.Problems = append(r.Problems, object.Problem{
 				Kind:     RuleBroke,
+				Rule:     a.rule.ID,
 				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, f.Name, err),
 				Location: object.Location{File: f.Name},
 			})

@@ -452,6 +452,15 @@ func (s *Store) MarkComplete(kinds ...object.Kind) {
 	})
 }
 
+// MarkIncomplete says that there may be objects of these kinds that the store does not hold.
+func (s *Store) MarkIncomplete(kinds ...object.Kind) {
+	s.change(func(*edit) {
+		for _, k := range kinds {
+			delete(s.index.complete, k)
+		}
+	})
+}
+
 func (s *Store) change(f func(*edit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

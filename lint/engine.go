@@ -260,7 +260,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
-		err := check(a.rule, p)
+		err := guarded(func() error { return a.rule.Check(p) })
 		measured()
 		if err != nil && ctx.Err() == nil {
 			v.failed(a, p, err)
@@ -400,14 +400,14 @@ func (s *surroundings) silences(r *Rule) string {
 // RuleBroke is the kind of problem that is a fault of a rule, not of the input.
 const RuleBroke object.ProblemKind = "rule"
 
-// check runs one rule; a panic in it is an error that says where.
-func check(r *Rule, p *Pass) (err error) {
+// guarded runs one check of a rule; a panic in it is an error that says where.
+func guarded(check func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, panicSite(string(debug.Stack()))}
 		}
 	}()
-	return r.Check(p)
+	return check()
 }
 
 // panicSite picks the first frame below the panic out of a stack trace.
@@ -559,7 +559,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			found.fingerprint = fingerprint(&found, nil)
 			r.Findings = append(r.Findings, found)
 		}
-		if err := checkFile(a.rule, p); err != nil {
+		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {
 			r.Problems = append(r.Problems, object.Problem{
 				Kind:     RuleBroke,
 				Rule:     a.rule.ID,
@@ -568,15 +568,6 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			})
 		}
 	}
-}
-
-func checkFile(r *Rule, p *FilePass) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, panicSite(string(debug.Stack()))}
-		}
-	}()
-	return r.CheckFile(p)
 }
 
 // ConfigError is a configuration that cannot be used.

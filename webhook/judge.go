@@ -134,6 +134,9 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		}
 	}
 	review := lint.Review{Object: c.object}
+	if c.object == nil {
+		review.Gone = c.old
+	}
 	var after *mesh.Index
 	if c.object == nil {
 		after = ix.Without(key)
@@ -172,7 +175,8 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	}
 	for _, w := range found {
 		w.Inherited = had[w.Fingerprint()]
-		if w.Object != key {
+		// What is said of a removed object is about those that it leaves behind.
+		if w.Object != key || c.object == nil {
 			if w.Caused = !w.Inherited; !w.Caused || w.Suppressed {
 				continue
 			}

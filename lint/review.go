@@ -34,6 +34,6 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	if err != nil {
 		return nil, err
 	}
-	tellApart(report.Findings)
+	tellApart(report)
 	return report, nil
 }

@@ -51,6 +51,7 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	selection, problems := cfg.resolve(rules)
+	problems = append(problems, cfg.Admission.check(rules)...)
 	if len(problems) > 0 {
 		return nil, &ConfigError{problems}
 	}
@@ -112,6 +113,22 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 // Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
 // what concerns files.
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	list := make([]target, len(targets))
+	for i, o := range targets {
+		list[i] = target{object: o, view: ViewFiles}
+	}
+	return e.run(ctx, ix, list)
+}
+
+// target is an object to judge.
+type target struct {
+	object    *object.Object
+	old       *object.Object // see Pass
+	operation string         // see Pass
+	view      View           // where it is judged: rules of another view are left out
+}
+
+func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -122,7 +139,7 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 				if i >= len(targets) || ctx.Err() != nil {
 					return
 				}
-				e.judge(ctx, ix, targets[i], &visits[i])
+				e.judge(ctx, ix, &targets[i], &visits[i])
 			}
 		})
 	}
@@ -135,7 +152,7 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
-		if targets[i].Kind.Judged() {
+		if targets[i].object.Kind.Judged() {
 			r.Stats.Judged++
 		}
 	}
@@ -154,14 +171,10 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
-	kinds := map[object.Kind]bool{}
-	for _, o := range targets {
-		kinds[kindOf(o)] = true
-	}
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(a.rule.Kinds, func(k object.Kind) bool { return kinds[k] }) {
+		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -189,6 +202,11 @@ func (a *activeRule) missing(ix *mesh.Index) string {
 	return strings.Join(names, " and ")
 }
 
+// isFor says whether the rule is one for the kind of an object, and for where it is judged.
+func (a *activeRule) isFor(t target) bool {
+	return (a.rule.View == ViewAll || a.rule.View == t.view) && slices.Contains(a.rule.Kinds, kindOf(t.object))
+}
+
 func kindOf(o *object.Object) object.Kind {
 	if o.Stray {
 		return object.Stray
@@ -197,7 +215,8 @@ func kindOf(o *object.Object) object.Kind {
 }
 
 // judge runs the rules of an object's kind on it.
-func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v *visit) {
+func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
+	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	if generated(o) {
@@ -208,7 +227,10 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
-		if a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput {
+		if ctx.Err() != nil {
+			return
+		}
+		if !a.isFor(*t) || a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput {
 			continue
 		}
 		measured := v.watch.gate(a)
@@ -216,7 +238,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			measured()
 			continue
 		}
-		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		p := t.pass(ctx, ix, a, v)
 		open, err := a.open(p)
 		measured()
 		if err != nil {
@@ -233,7 +255,10 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 		v.active = append(v.active, &a.rule.Meta)
 	}
 	for _, a := range run {
-		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		if ctx.Err() != nil {
+			return
+		}
+		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
 		err := check(a.rule, p)
 		measured()
@@ -246,6 +271,10 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
+}
+
+func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
+	return &Pass{Context: ctx, Object: t.object, Mesh: ix, Operation: t.operation, Old: t.old, rule: a, visit: v}
 }
 
 // outsized says whether an object is too large for the rules that look at more than the form of it, whose cost grows with what

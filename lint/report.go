@@ -9,12 +9,14 @@ import (
 // Report is the outcome of a run.
 type Report struct {
 	Findings []Finding
-	Problems []object.Problem // what makes the run itself fail
-	Skipped  []Skip
-	Scopes   []Scope
-	Stats    Stats
-	Rules    []*Meta  // the rules that were selected, by ID
-	Profile  *Profile // nil unless the configuration asks for it
+	// Suppressed are the findings that the author of the object silenced. They are not among Findings.
+	Suppressed []SuppressedFinding
+	Problems   []object.Problem // what makes the run itself fail
+	Skipped    []Skip
+	Scopes     []Scope
+	Stats      Stats
+	Rules      []*Meta  // the rules that were selected, by ID
+	Profile    *Profile // nil unless the configuration asks for it
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 }

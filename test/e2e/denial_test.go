@@ -19,6 +19,7 @@ const httpSettings = `apiVersion: networking.istio.io/v1
 kind: DestinationRule
 metadata: {name: payments}
 spec:
+  exportTo: [.]
   host: api.payments.example.com
   trafficPolicy:
     connectionPool:

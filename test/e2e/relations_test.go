@@ -12,6 +12,7 @@ const rates = `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: rates}
 spec:
+  exportTo: [.]
   hosts: [rates.example.com]
   location: MESH_EXTERNAL
   resolution: DNS
@@ -25,6 +26,7 @@ apiVersion: networking.istio.io/v1
 kind: DestinationRule
 metadata: {name: rates}
 spec:
+  exportTo: [.]
   host: rates.example.com
   subsets:
   - {name: v1, labels: {version: v1}}
@@ -34,6 +36,7 @@ apiVersion: networking.istio.io/v1
 kind: VirtualService
 metadata: {name: rates}
 spec:
+  exportTo: [.]
   hosts: [rates.example.com]
   http:
   - route:

@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// example is a file of examples/bad, with its objects in another namespace than it says.
-func example(t *testing.T, name, ns string) string {
+// example is a file of examples, with its objects in another namespace than it says, and for that namespace only: the good and the bad
+// ones are about the same hosts.
+func example(t *testing.T, path, ns string) string {
 	t.Helper()
-	data, err := os.ReadFile("../../examples/bad/" + name)
+	data, err := os.ReadFile("../../examples/" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile(`(?m)^  namespace: .*$`).ReplaceAllString(string(data), "  namespace: "+ns)
+	text := regexp.MustCompile(`(?m)^  namespace: .*$`).ReplaceAllString(string(data), "  namespace: "+ns)
+	return strings.ReplaceAll(text, "\nspec:\n", "\nspec:\n  exportTo: [.]\n")
 }
 
 var warning = regexp.MustCompile(`^(SE|DR|MX|MV)\d{3} (error|warning|info): .+: https://\S+/(SE|DR|MX|MV)\d{3}\.md$`)
@@ -26,9 +28,9 @@ func TestHeadlineRules(t *testing.T) {
 	t.Parallel()
 	r := meshvet(t)
 	for file, rules := range map[string][]string{
-		"passthrough.yaml":     {"SE101", "DR201"}, // the client chooses the address; HTTP settings on a port of TLS
-		"tls-origination.yaml": {"DR202", "DR203"}, // a port entry resets the rest; some limits set, the others unlimited
-		"egress-gateway.yaml":  {"DR234", "MX302"},
+		"bad/passthrough.yaml":     {"SE101", "DR201"}, // the client chooses the address; HTTP settings on a port of TLS
+		"bad/tls-origination.yaml": {"DR202", "DR203"}, // a port entry resets the rest; some limits set, the others unlimited
+		"bad/egress-gateway.yaml":  {"DR234", "MX302"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -55,12 +57,7 @@ func TestGoodExamples(t *testing.T) {
 	r := meshvet(t)
 	ns := namespace(t, r)
 	for _, file := range []string{"passthrough.yaml", "tls-origination.yaml"} {
-		data, err := os.ReadFile("../../examples/good/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := regexp.MustCompile(`(?m)^  namespace: .*$`).ReplaceAllString(string(data), "  namespace: "+ns)
-		s := apply(t, ns, text)
+		s := apply(t, ns, example(t, "good/"+file, ns))
 		for _, w := range s.Warnings {
 			if !strings.Contains(w, " info: ") {
 				t.Errorf("%s: %s", file, w)
@@ -97,6 +94,7 @@ const passthrough = `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: payments}
 spec:
+  exportTo: [.]
   hosts: [api.payments.example.com]
   location: MESH_EXTERNAL
   ports:
@@ -138,6 +136,7 @@ func TestManyWarnings(t *testing.T) {
 kind: DestinationRule
 metadata: {name: payments}
 spec:
+  exportTo: [.]
   host: api.payments.example.com
   subsets:
 `+subsets.String())

@@ -362,6 +362,7 @@ const faulty = `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: probe}
 spec:
+  exportTo: [.]
   hosts: [probe.example.com]
   location: MESH_EXTERNAL
   ports:

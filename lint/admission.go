@@ -38,10 +38,11 @@ type Admission struct {
 	suppressible []object.Location
 }
 
-// The bounds of Admission.MaxInFlight.
+// The bounds of what is said under webhook.
 const (
-	DefaultInFlight = 16
-	MostInFlight    = 1024
+	DefaultInFlight = 16   // of Admission.MaxInFlight
+	MostInFlight    = 1024 // that Admission.MaxInFlight can be
+	MostEntries     = 1000 // of each list under webhook: all of them are gone through for every request
 )
 
 // ActionFor is the action for some findings.
@@ -156,6 +157,7 @@ func (r *configReader) actions(at object.Path, v object.Value) []ActionFor {
 	var out []ActionFor
 	for i, item := range v.Items() {
 		path := at.Child(i)
+		known := len(r.problems)
 		var a ActionFor
 		r.read(path, item, map[string]func(object.Path, object.Value){
 			"rules": func(at object.Path, v object.Value) {
@@ -176,7 +178,7 @@ func (r *configReader) actions(at object.Path, v object.Value) []ActionFor {
 				a.Action = Action(r.oneOf(at, v, string(Deny), string(Warn), string(Audit)))
 			},
 		})
-		if item.Type() == object.Map && !item.Get("action").Set() {
+		if len(r.problems) == known && !item.Get("action").Set() {
 			r.fail(path, "an entry of actions takes an action: deny, warn or audit")
 		}
 		out = append(out, a)
@@ -184,17 +186,14 @@ func (r *configReader) actions(at object.Path, v object.Value) []ActionFor {
 	return out
 }
 
-// mostEntries bounds each list under webhook: all of them are gone through for every request.
-const mostEntries = 1000
-
 // list says whether a value is a list, and no longer than is sensible.
 func (r *configReader) list(at object.Path, v object.Value) bool {
 	switch {
 	case v.Type() != object.List:
 		r.fail(at, "%s is %s; a list is wanted", at, typeName(v))
 		return false
-	case v.Len() > mostEntries:
-		r.fail(at, "%s has %d entries, and %d are the most", at, v.Len(), mostEntries)
+	case v.Len() > MostEntries:
+		r.fail(at, "%s has %d entries, and %d are the most", at, v.Len(), MostEntries)
 		return false
 	}
 	return true

@@ -293,7 +293,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 	} else {
-		c.Rules = nil // what it says about rules is checked once rules are needed
+		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
 	}
 	engine, err := lint.New(rules, c.Config)
 	if err := configErrors(c.problems, err); err != nil {

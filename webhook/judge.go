@@ -173,17 +173,27 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 			had[w.Fingerprint()] = true
 		}
 	}
+	own := slices.DeleteFunc(slices.Clone(found), func(w Weighed) bool { return w.Object != key })
 	for _, w := range found {
 		w.Inherited = had[w.Fingerprint()]
 		// What is said of a removed object is about those that it leaves behind.
 		if w.Object != key || c.object == nil {
-			if w.Caused = !w.Inherited; !w.Caused || w.Suppressed {
+			if w.Caused = !w.Inherited; !w.Caused || w.Suppressed || c.object != nil && mirrored(w, own) {
 				continue
 			}
 		}
 		v.Findings = append(v.Findings, w)
 	}
 	return v, report, nil
+}
+
+// mirrored says whether a finding on another object is the other side of one that the object under review has itself: of two rivals,
+// say, each has one about the other.
+func mirrored(w Weighed, own []Weighed) bool {
+	return slices.ContainsFunc(own, func(o Weighed) bool {
+		return o.Rule.ID == w.Rule.ID && (slices.Contains(o.Subject.Objects, w.Object) ||
+			slices.ContainsFunc(o.Related, func(r lint.Related) bool { return r.Object == w.Object }))
+	})
 }
 
 // fileOf is what locations in an object from the cluster have for a file.

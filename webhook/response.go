@@ -198,15 +198,13 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 		status.Message = cut("meshvet could not judge this, and webhook.onError is deny: "+plain(d.Problems[0])+others(len(d.Problems)-1), mostMessage)
 		return status
 	}
-	lines := []string{fmt.Sprintf("%s: [%s %s] %s", counted(denied), denied[0].Rule.ID, denied[0].Rule.Name, plain(place(denied[0])+denied[0].Message))}
+	lines := []string{fmt.Sprintf("%s: [%s %s] %s", counted(denied), denied[0].Rule.ID, denied[0].Rule.Name, plain(about(denied[0])+place(denied[0])+denied[0].Message))}
 	for i, f := range denied {
 		if i < mostCauses {
-			status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{
-				Type: metav1.CauseType(f.Rule.ID), Field: f.Path.String(), Message: cut(plain(f.Message), mostMessage),
-			})
+			status.Details.Causes = append(status.Details.Causes, cause(f))
 		}
 		if i > 0 {
-			lines = append(lines, fmt.Sprintf("[%s %s] %s%s", f.Rule.ID, f.Rule.Name, about(f), plain(place(f)+f.Message)))
+			lines = append(lines, fmt.Sprintf("[%s %s] %s", f.Rule.ID, f.Rule.Name, plain(about(f)+place(f)+f.Message)))
 		}
 		if f.Effect != "" {
 			lines = append(lines, "  "+plain(f.Effect))
@@ -220,6 +218,15 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 	}
 	status.Message = cutLines(lines, mostMessage)
 	return status
+}
+
+// cause is a finding as part of a status. A field is one of the object under review, so that of another one goes into the message.
+func cause(f Decided) metav1.StatusCause {
+	c := metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: f.Path.String(), Message: cut(plain(f.Message), mostMessage)}
+	if f.Caused {
+		c.Field, c.Message = "", cut(plain(about(f)+place(f)+f.Message), mostMessage)
+	}
+	return c
 }
 
 // about names the object of a finding that is not on the one under review.

@@ -20,7 +20,7 @@ import (
 // than the chart gives. A second replica serves the same certificate.
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	r := install(t, release.Options{Name: "rotating", Pods: 2, Values: "tls: {mode: rotate}\nwebhook: {failurePolicy: Fail}\n"})
+	r := install(t, release.Options{Name: "rotating", Pods: 2, Rotate: true, Values: "webhook: {failurePolicy: Fail}\n"})
 	ns := namespace(t, r)
 	warns(t, apply(t, ns, passthrough), "SE101")
 	c := server(t)

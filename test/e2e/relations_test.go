@@ -103,6 +103,7 @@ func TestCaused(t *testing.T) {
 	if s.Refused() {
 		t.Fatal(s)
 	}
+	t.Log(annotations(t, "patch", "serviceentries", ns, "rates-c"), kubectl(t, "", "get", "dr,se,vs", "-A"))
 	warns(t, s, "DR201")
 	if !strings.Contains(s.Stderr, "DestinationRule "+ns+"/rates-c") {
 		t.Errorf("it does not name the DestinationRule: %s", s)

@@ -13,6 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/meshvet/meshvet/test/e2e/release"
 )
@@ -126,14 +128,16 @@ func TestLateKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := namespace(t, r)
-	apply(t, ns, `apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: late}
-spec:
-  parentRefs: [{group: networking.istio.io, kind: ServiceEntry, name: rates}]
-  rules:
-  - backendRefs: [{group: networking.istio.io, kind: Hostname, name: rates.example.com, port: 80}]
-`)
+	route := &gatewayv1.HTTPRoute{
+		TypeMeta:   metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
+		ObjectMeta: metav1.ObjectMeta{Name: "late"},
+		Spec:       gatewayv1.HTTPRouteSpec{Hostnames: []gatewayv1.Hostname{"late.example.com"}},
+	}
+	text, err := yaml.Marshal(route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, ns, string(text))
 	eventually(t, "the HTTPRoute is in the index", func(ctx context.Context) error {
 		m, err := r.Pod().Metrics(ctx)
 		if err != nil {

@@ -99,7 +99,9 @@ func Start(ctx context.Context, assets Assets, folder string) (*Cluster, error) 
 	if c.args, err = commandLine(c.serverPID()); err != nil {
 		return nil, err
 	}
-	if c.Client, err = client.New(c.Config, client.Options{}); err != nil {
+	quiet := rest.CopyConfig(c.Config)
+	quiet.WarningHandler = rest.NoWarnings{} // those that a test is about, it gets itself
+	if c.Client, err = client.New(quiet, client.Options{}); err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	if err := os.WriteFile(c.Kubeconfig, c.env.KubeConfig, 0o600); err != nil {

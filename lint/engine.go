@@ -20,12 +20,14 @@ import (
 
 // Engine runs a set of rules under one configuration. It is safe for concurrent use.
 type Engine struct {
-	config *Config
-	rules  []*activeRule // selected, by ID
-	byKind map[object.Kind][]*activeRule
-	files  []*activeRule
-	byID   map[string]*activeRule
-	schema func() (*schema.Validator, error)
+	config     *Config
+	all        []Rule        // selected or not
+	rules      []*activeRule // selected, by ID
+	byKind     map[object.Kind][]*activeRule
+	files      []*activeRule
+	byID       map[string]*activeRule
+	vocabulary vocabulary
+	schema     func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -45,10 +47,12 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config: cfg,
-		byKind: map[object.Kind][]*activeRule{},
-		byID:   map[string]*activeRule{},
-		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config:     cfg,
+		all:        rules,
+		byKind:     map[object.Kind][]*activeRule{},
+		byID:       map[string]*activeRule{},
+		vocabulary: newVocabulary(rules),
+		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	selection, problems := cfg.resolve(rules)
 	problems = append(problems, cfg.Admission.check(rules)...)
@@ -162,7 +166,9 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	r.Findings = dropSuperseded(r.Findings)
+	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
+	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
+	r.Findings, r.Suppressed = splitSuppressed(dropSuperseded(r.Findings))
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -271,6 +277,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
+	v.silence(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
@@ -474,7 +481,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	r.Skipped = append(r.Skipped, leftOut(scopes)...)
 	r.sort()
 	r.Profile.sort()
-	tellApart(r.Findings)
+	tellApart(r)
 	return r, nil
 }
 

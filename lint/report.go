@@ -21,9 +21,10 @@ type Report struct {
 	Sources map[string]*object.File
 }
 
-// Skip is a rule that did not judge an object, or a file that was not judged, with the reason.
+// Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
+// to no effect.
 type Skip struct {
-	Rule   string // "" if it is about a file
+	Rule   string // "" if it is about no rule in particular
 	File   string
 	Object object.Key
 	Reason string
@@ -78,6 +79,7 @@ func (r *Report) Count(s Severity) int {
 // merge adds the outcome of another scope.
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
+	r.Suppressed = append(r.Suppressed, other.Suppressed...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged
@@ -85,14 +87,15 @@ func (r *Report) merge(other *Report) {
 }
 
 func (r *Report) sort() {
-	slices.SortStableFunc(r.Findings, compareFindings)
+	slices.SortStableFunc(r.Findings, CompareFindings)
+	slices.SortStableFunc(r.Suppressed, func(a, b SuppressedFinding) int { return CompareFindings(a.Finding, b.Finding) })
 	slices.SortStableFunc(r.Problems, func(a, b object.Problem) int { return compareLocations(a.Location, b.Location) })
 	slices.SortStableFunc(r.Skipped, compareSkips)
 	r.Skipped = slices.Compact(r.Skipped)
 }
 
 func compareLocations(a, b object.Location) int {
-	return compareFindings(Finding{Rule: &Meta{}, Location: a}, Finding{Rule: &Meta{}, Location: b})
+	return CompareFindings(Finding{Rule: &Meta{}, Location: a}, Finding{Rule: &Meta{}, Location: b})
 }
 
 func compareSkips(a, b Skip) int {

@@ -42,7 +42,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 			return nil, err
 		}
 	}
-	tellApart(report.Findings)
+	tellApart(report)
 	return report, nil
 }
 

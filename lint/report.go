@@ -28,10 +28,10 @@ type Skip struct {
 	File   string
 	Object object.Key
 	Reason string
-	Cause  SkipCause // of a rule
+	Cause  SkipCause // "" if it is about a whole file
 }
 
-// SkipCause is the sort of reason for which a rule did not judge an object.
+// SkipCause is the sort of reason for which something was left out.
 type SkipCause string
 
 // The causes.
@@ -40,6 +40,7 @@ const (
 	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model
 	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
 	Undecided    SkipCause = "undecided"    // the rule itself says so
+	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect
 )
 
 // Scope is one mesh: the files whose objects see one another.

@@ -71,7 +71,7 @@ func (i *ignored) covers(m *Meta) bool {
 func (v *visit) silence(o *object.Object) {
 	accepted, faults := v.engine.ignoredOn(o)
 	for _, fault := range faults {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: object.Abridge(fault)})
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: object.Abridge(fault), Cause: Unheeded})
 	}
 	for i := range v.findings {
 		if accepted.covers(v.findings[i].Rule) {

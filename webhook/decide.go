@@ -15,6 +15,8 @@ type Verdict struct {
 	Findings []Weighed
 	// Problems are what kept the object from being judged wholly.
 	Problems []string
+	// Notes are what the author of the object should know beside that, such as that an annotation has no effect.
+	Notes []string
 }
 
 // Weighed is a finding with what decides how it counts.
@@ -36,6 +38,7 @@ type Decision struct {
 	// Suppressed counts the findings that annotations silenced.
 	Suppressed int
 	Problems   []string
+	Notes      []string
 	// OnError is what becomes of the request because of Problems.
 	OnError lint.Action
 }
@@ -57,7 +60,7 @@ const (
 
 // Decide weighs findings as the configuration says. It depends on nothing else.
 func Decide(cfg *lint.Admission, v Verdict) Decision {
-	d := Decision{Problems: v.Problems, OnError: lint.Warn}
+	d := Decision{Problems: v.Problems, Notes: v.Notes, OnError: lint.Warn}
 	if cfg.DenyOnError {
 		d.OnError = lint.Deny
 	}

@@ -155,6 +155,11 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 			v.Problems = append(v.Problems, p.Message)
 		}
 	}
+	for _, s := range report.Skipped {
+		if s.Cause == lint.Unheeded && s.Object == key {
+			v.Notes = append(v.Notes, s.Reason)
+		}
+	}
 	found := gather(report, ix)
 	had := map[string]bool{}
 	if slices.ContainsFunc(found, func(w Weighed) bool {

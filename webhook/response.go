@@ -23,6 +23,7 @@ const (
 	mostMessage  = 2048 // of a denial
 	mostCauses   = 50
 	mostAudit    = 4096
+	mostNotes    = 3 // of an object
 )
 
 // Wording makes answers of decisions.
@@ -60,6 +61,9 @@ func (w Wording) warnings(d *Decision) []string {
 	}
 	if len(d.with(lint.Deny)) > 0 && slices.ContainsFunc(d.Findings, func(f Decided) bool { return f.Note == noteOverruled }) {
 		lines = append(lines, "meshvet: a suppression by annotation was ignored: it does not lift a denial")
+	}
+	for _, note := range d.Notes[:min(len(d.Notes), mostNotes)] {
+		lines = append(lines, fit("meshvet: ", note, ""))
 	}
 	warned := d.with(lint.Warn)
 	if n := fits(lines, len(warned), func(i int) int { return len(w.warning(warned[i])) }); n < len(warned) {

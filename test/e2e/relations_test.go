@@ -17,7 +17,7 @@ spec:
   location: MESH_EXTERNAL
   resolution: DNS
   ports:
-  - {number: 80, name: http, protocol: HTTP}
+  - {number: 8080, name: http, protocol: HTTP}
   endpoints:
   - {address: a.rates.example.com, labels: {version: v1}}
   - {address: b.rates.example.com, labels: {version: v2}}
@@ -99,11 +99,10 @@ func TestCaused(t *testing.T) {
 	knowsAll(t, r, "DestinationRule")
 	// With TLS on the port the DestinationRule's HTTP settings do nothing any more, which is denied where somebody writes it.
 	s := kubectl(t, "", "patch", "-n", ns, "serviceentry", "rates-c", "--type=merge",
-		`-p={"spec":{"ports":[{"number":80,"name":"tls","protocol":"TLS"}]}}`)
+		`-p={"spec":{"ports":[{"number":8080,"name":"tls","protocol":"TLS"}]}}`)
 	if s.Refused() {
 		t.Fatal(s)
 	}
-	t.Log(annotations(t, "patch", "serviceentries", ns, "rates-c"), kubectl(t, "", "get", "dr,se,vs", "-A"))
 	warns(t, s, "DR201")
 	if !strings.Contains(s.Stderr, "DestinationRule "+ns+"/rates-c") {
 		t.Errorf("it does not name the DestinationRule: %s", s)
@@ -119,7 +118,7 @@ func causedDenied(t *testing.T, r *release.Release) {
 	apply(t, ns, text)
 	knowsAll(t, r, "DestinationRule")
 	s := kubectl(t, "", "patch", "-n", ns, "serviceentry", "rates-x", "--type=merge",
-		`-p={"spec":{"ports":[{"number":80,"name":"tls","protocol":"TLS"}]}}`)
+		`-p={"spec":{"ports":[{"number":8080,"name":"tls","protocol":"TLS"}]}}`)
 	if !s.Refused() || !strings.Contains(s.Stderr, "rates-x") || !strings.Contains(s.Stderr, "http2MaxRequests") {
 		t.Errorf("the patch was not refused because of the DestinationRule: %s", s)
 	}

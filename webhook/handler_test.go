@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -268,6 +269,53 @@ func TestSlowClient(t *testing.T) {
 	case <-ended:
 	case <-time.After(20 * time.Second):
 		t.Error("the server still waits for the rest of the request")
+	}
+}
+
+// TestSlowClientsLeaveRoom has many clients that announce the largest body there may be and send a byte of it.
+func TestSlowClientsLeaveRoom(t *testing.T) {
+	h := testHandler(t, "", "")
+	hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: h}, admission.StandaloneOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(limited(hook, func(string) {}, func() bool { return false }))
+	defer server.Close()
+	for i := range 50 {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // the test is over
+		length := "Content-Length: " + strconv.Itoa(mostBody)
+		if i%2 == 0 {
+			length = "Transfer-Encoding: chunked"
+		}
+		fmt.Fprintf(conn, "POST /?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s\r\n\r\n1\r\n{", length) //nolint:errcheck // what is sent does not matter
+	}
+	time.Sleep(200 * time.Millisecond) // until all of them are being read
+	good := requestOf(t, admissionv1.Create, nil, document(t, plainEntry))
+	review := admissionv1.AdmissionReview{Request: &good.AdmissionRequest}
+	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
+	body, err := json.Marshal(review)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/?timeout=5s", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is only read
+	var answer admissionv1.AdmissionReview
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.Response == nil || !answer.Response.Allowed || len(answer.Response.Warnings) == 0 {
+		t.Errorf("%s: %+v (%v)", response.Status, answer.Response, err)
 	}
 }
 

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,7 +25,7 @@ const (
 )
 
 // limited bounds the time and the memory that requests take, before anything of them is read. A request that finds no room in its time
-// is answered with 503: what becomes of it is then up to the failurePolicy, since whose request it is cannot be known.
+// is not answered as a review: what becomes of it is then up to the failurePolicy, since whose request it is cannot be known.
 func limited(next http.Handler, shed func(reason string), draining func() bool) http.Handler {
 	memory := semaphore.NewWeighted(mostInMemory)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,26 +45,44 @@ func limited(next http.Handler, shed func(reason string), draining func() bool) 
 		if draining() { // the next request of this client is to go to another replica
 			w.Header().Set("Connection", "close")
 		}
-		size := r.ContentLength
-		if size < 0 {
-			size = mostBody
-		}
-		if err := memory.Acquire(ctx, size+1); err != nil {
-			shed("memory")
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
-			return
-		}
-		defer memory.Release(size + 1)
-		// A client that sends slowly would hold its share of the memory. An error means that the connection knows no deadlines, as in tests.
+		// A client that sends slowly would hold its connection. An error means that the connection knows no deadlines, as in tests.
 		deadline, _ := ctx.Deadline()
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(deadline)
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		body := &claimed{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody), ctx: ctx, memory: memory, shed: shed}
+		defer body.release()
+		r.Body = body
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
+
+// claimed is a body that takes its share of the memory as it arrives, and not what its length says: else a few clients that announce
+// much and send little would take the place of all others.
+type claimed struct {
+	io.ReadCloser
+	ctx    context.Context //nolint:containedctx // Read has none, and this lives no longer than the request
+	memory *semaphore.Weighted
+	held   int64 // bytes
+	shed   func(reason string)
+}
+
+var errNoRoom = errors.New("too many requests at once")
+
+// Read is part of io.Reader. It waits for room as long as the request has time.
+func (c *claimed) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if n > 0 {
+		if c.memory.Acquire(c.ctx, int64(n)) != nil {
+			c.shed("memory")
+			return 0, errNoRoom
+		}
+		c.held += int64(n)
+	}
+	return n, err
+}
+
+func (c *claimed) release() { c.memory.Release(c.held) }
 
 // timeoutOf is how long whoever sent a request waits for the answer.
 func timeoutOf(r *http.Request) time.Duration {

@@ -205,7 +205,7 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 	lines := []string{fmt.Sprintf("%s: [%s %s] %s", counted(denied), denied[0].Rule.ID, denied[0].Rule.Name, plain(about(denied[0])+place(denied[0])+denied[0].Message))}
 	for i, f := range denied {
 		if i < mostCauses {
-			status.Details.Causes = append(status.Details.Causes, cause(f))
+			status.Details.Causes = append(status.Details.Causes, w.cause(f))
 		}
 		if i > 0 {
 			lines = append(lines, fmt.Sprintf("[%s %s] %s", f.Rule.ID, f.Rule.Name, plain(about(f)+place(f)+f.Message)))
@@ -224,13 +224,22 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 	return status
 }
 
-// cause is a finding as part of a status. A field is one of the object under review, so that of another one goes into the message.
-func cause(f Decided) metav1.StatusCause {
-	c := metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: f.Path.String(), Message: cut(plain(f.Message), mostMessage)}
+// cause is a finding as part of a status. Of a refused object kubectl prints the causes and nothing else, so each says all that is
+// needed to act on it. A field is one of the object under review: what its change causes on another object stands at its spec.
+func (w Wording) cause(f Decided) metav1.StatusCause {
+	at, what := f.Path.String(), f.Message
 	if f.Caused {
-		c.Field, c.Message = "", cut(plain(about(f)+place(f)+f.Message), mostMessage)
+		at, what = "spec", about(f)+place(f)+f.Message
 	}
-	return c
+	text := fmt.Sprintf("[%s %s] %s", f.Rule.ID, f.Rule.Name, what)
+	if f.Note == noteOverruled {
+		text += " (" + f.Note + ")"
+	}
+	tail := ""
+	if l := w.link(f.Rule.ID); l != "" {
+		tail = ": " + l
+	}
+	return metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: at, Message: cut(plain(text), mostMessage-len(tail)) + tail}
 }
 
 // about names the object of a finding that is not on the one under review.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -106,6 +107,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	log.SetLogger(o.Log)
+	klog.SetLogger(o.Log.WithName("client-go")) // or it writes lines that are no JSON
 	s := &server{Options: o, metrics: newMetrics(), index: NewIndex(mesh.Settings{})}
 	s.metrics.build.WithLabelValues(o.Version).Set(1)
 	s.handler = &Handler{index: s.index, wording: Wording{DocsURL: o.DocsURL}, metrics: s.metrics, log: o.Log.WithName("admission")}

@@ -192,7 +192,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
 			case ix.Settings().Shared:
 				advice = "each of the meshes that share these files may have more"
 			}
-			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
+			out = append(out, Skip{Rule: a.rule.ID, Cause: Incomplete, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
 		}
 	}
 	return out
@@ -254,7 +254,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			continue
 		}
 		if reason := around.silences(a.rule); reason != "" {
-			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason})
+			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason, Cause: Surroundings})
 			continue
 		}
 		run = append(run, a)
@@ -266,7 +266,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
-		err := check(a.rule, p)
+		err := guarded(func() error { return a.rule.Check(p) })
 		measured()
 		if err != nil && ctx.Err() == nil {
 			v.failed(a, p, err)
@@ -315,7 +315,7 @@ func (v *visit) failed(a *activeRule, p *Pass, err error) {
 	var panicked *panicError
 	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) && !errors.Is(err, ErrTooLong) {
 		v.skips = append(v.skips, Skip{
-			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key,
+			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Cause: Malformed,
 			Reason: fmt.Sprintf("the manifest is malformed: %s", violations[0].Message),
 		})
 		return
@@ -334,6 +334,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v at %s", e.va
 func (v *visit) broke(a *activeRule, o *object.Object, err error) {
 	v.problems = append(v.problems, object.Problem{
 		Kind:     RuleBroke,
+		Rule:     a.rule.ID,
 		Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
 		Location: o.Locate(nil),
 	})
@@ -406,14 +407,14 @@ func (s *surroundings) silences(r *Rule) string {
 // RuleBroke is the kind of problem that is a fault of a rule, not of the input.
 const RuleBroke object.ProblemKind = "rule"
 
-// check runs one rule; a panic in it is an error that says where.
-func check(r *Rule, p *Pass) (err error) {
+// guarded runs one check of a rule; a panic in it is an error that says where.
+func guarded(check func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, panicSite(string(debug.Stack()))}
 		}
 	}()
-	return r.Check(p)
+	return check()
 }
 
 // panicSite picks the first frame below the panic out of a stack trace.
@@ -565,23 +566,15 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			found.fingerprint = fingerprint(&found, nil)
 			r.Findings = append(r.Findings, found)
 		}
-		if err := checkFile(a.rule, p); err != nil {
+		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {
 			r.Problems = append(r.Problems, object.Problem{
 				Kind:     RuleBroke,
+				Rule:     a.rule.ID,
 				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, f.Name, err),
 				Location: object.Location{File: f.Name},
 			})
 		}
 	}
-}
-
-func checkFile(r *Rule, p *FilePass) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, panicSite(string(debug.Stack()))}
-		}
-	}()
-	return r.CheckFile(p)
 }
 
 // ConfigError is a configuration that cannot be used.

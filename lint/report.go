@@ -28,7 +28,19 @@ type Skip struct {
 	File   string
 	Object object.Key
 	Reason string
+	Cause  SkipCause // of a rule
 }
+
+// SkipCause is the sort of reason for which a rule did not judge an object.
+type SkipCause string
+
+// The causes.
+const (
+	Incomplete   SkipCause = "incomplete"   // it concludes from absence, and the mesh is not completely known
+	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model
+	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
+	Undecided    SkipCause = "undecided"    // the rule itself says so
+)
 
 // Scope is one mesh: the files whose objects see one another.
 type Scope struct {

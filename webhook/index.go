@@ -135,6 +135,19 @@ func (x *Index) rebuild(from *mesh.Index) {
 	}
 }
 
+// count is the number of objects of a kind, in a snapshot of the index.
+func (x *Index) count(ix *mesh.Index, k object.Kind) int {
+	if k != object.ConfigMap {
+		return ix.Count(k)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.config == nil {
+		return 0
+	}
+	return 1
+}
+
 // rootNamespace is where the mesh configuration is looked for.
 func rootNamespace(s *mesh.Settings) string {
 	return cmp.Or(strings.TrimSpace(s.RootNamespace), "istio-system")

@@ -73,14 +73,15 @@ func newCluster(cfg *rest.Config) (*cluster, error) {
 // CustomResourceDefinitions that come and go. A kind that cannot be read does not keep the others from being read.
 type watch struct {
 	WatchedKind
-	namespace string // "" = all
-	name      string // "" = all
-	cluster   *cluster
-	index     *Index
-	log       logr.Logger
-	retry     time.Duration
+	name    string // "" = all
+	cluster *cluster
+	index   *Index
+	log     logr.Logger
+	retry   time.Duration
 
 	mu         sync.Mutex
+	namespace  string                  // "" = all
+	interrupt  context.CancelCauseFunc // ends what runs at the moment; nil if nothing does
 	state      State
 	why        string              // of a state other than Synced
 	unreadable map[object.Key]bool // objects that could not be read
@@ -95,7 +96,8 @@ func newWatches(c *cluster, index *Index, log logr.Logger, root, configMap strin
 	}
 	config := &watch{
 		WatchedKind: WatchedKind{Kind: object.ConfigMap, Resource: "configmaps"},
-		namespace:   root, name: configMap, cluster: c, index: index, log: log,
+		namespace:   root,
+		name:        configMap, cluster: c, index: index, log: log,
 	}
 	out = append(out, config)
 	for _, w := range out {
@@ -119,11 +121,12 @@ func (w *watch) run(ctx context.Context) {
 			w.index.Retain(w.Kind, func(object.Key) bool { return false })
 			w.set(Absent, "the API server does not serve it")
 		default:
-			if why := w.denied(ctx, gvr); why != "" {
+			ns := w.place()
+			if why := w.denied(ctx, gvr, ns); why != "" {
 				w.set(Forbidden, why)
 				break
 			}
-			err := w.follow(ctx, gvr)
+			err := w.follow(ctx, gvr, ns)
 			if ctx.Err() != nil {
 				return
 			}
@@ -134,6 +137,26 @@ func (w *watch) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
+	}
+}
+
+// place is the namespace in which the kind is watched, "" for all.
+func (w *watch) place() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.namespace
+}
+
+// move watches the kind in another namespace from now on.
+func (w *watch) move(ns string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.namespace == ns {
+		return
+	}
+	w.namespace = ns
+	if w.interrupt != nil {
+		w.interrupt(fmt.Errorf("from now on it is namespace %s", ns))
 	}
 }
 
@@ -155,12 +178,12 @@ func (w *watch) served() (schema.GroupVersionResource, error) {
 }
 
 // denied says which right is missing, "" if none is. A review that cannot be made denies nothing: the request itself will tell.
-func (w *watch) denied(ctx context.Context, gvr schema.GroupVersionResource) string {
+func (w *watch) denied(ctx context.Context, gvr schema.GroupVersionResource, ns string) string {
 	var missing []string
 	for _, verb := range [...]string{"list", "watch"} {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: w.namespace, Name: w.name, Verb: verb, Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource,
+				Namespace: ns, Name: w.name, Verb: verb, Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource,
 			},
 		}}
 		answer, err := w.cluster.access.Create(ctx, review, metav1.CreateOptions{})
@@ -173,16 +196,19 @@ func (w *watch) denied(ctx context.Context, gvr schema.GroupVersionResource) str
 	}
 	what := gvr.GroupResource().String()
 	if w.name != "" {
-		what += " " + w.namespace + "/" + w.name
+		what += " " + ns + "/" + w.name
 	}
 	return fmt.Sprintf("no permission to %s %s", strings.Join(missing, " and "), what)
 }
 
 // follow runs an informer until ctx ends or the API server says that there is nothing to follow; the error says what it said.
-func (w *watch) follow(ctx context.Context, gvr schema.GroupVersionResource) error {
+func (w *watch) follow(ctx context.Context, gvr schema.GroupVersionResource, ns string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	informer := dynamicinformer.NewFilteredDynamicInformer(w.cluster.dynamic, gvr, w.namespace, 0, cache.Indexers{},
+	w.mu.Lock()
+	w.interrupt = stop
+	w.mu.Unlock()
+	informer := dynamicinformer.NewFilteredDynamicInformer(w.cluster.dynamic, gvr, ns, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) {
 			if w.name != "" {
 				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", w.name).String()

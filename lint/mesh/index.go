@@ -18,24 +18,23 @@ type Index struct {
 	objects  shards[object.Key, []*object.Object] // the last one counts; more than one means duplicates in files
 	byKind   map[object.Kind]*shards[object.Key, *object.Object]
 	targets  lists[Host, *Target] // by each of their hosts, the oldest first
-	under    lists[string, Host]  // hosts of targets by every suffix of whole labels, for wildcard rules
+	under    lists[string, Host]  // hosts of targets and rules by every suffix of whole labels, for wildcards
 	rules    lists[Host, *DestinationRule]
 	routes   lists[Host, *Route]           // http routes by the host of their destination
 	virtual  lists[Host, *object.Object]   // VirtualServices by each of their hosts, the oldest first
 	wildVS   lists[string, *object.Object] // those with a wildcard host by what follows its star
 	sentTo   lists[Host, *object.Object]   // VirtualServices by the hosts that their routes lead to
 	opaque   lists[listener, *Target]      // ServiceEntries by the listeners that their ports may need for themselves
+	spelt    lists[Host, *object.Object]   // ServiceEntries and DestinationRules by the hosts that they may have meant
 	spaces   shards[string, int]           // objects per namespace
 	oddHosts []Host                        // wildcard hosts of targets and rules whose star is not a whole label
 	complete map[object.Kind]bool
 	ambient  int // objects whose labels bind hosts or namespaces to the ambient data plane
 	wild     int // DestinationRules with a wildcard host
+	http80   int // targets for which sidecars read requests on port 80
 
 	namesOnce  sync.Once
 	namespaces []string
-
-	http80Once sync.Once
-	http80     bool
 
 	destinationsOnce sync.Once
 	destinations     map[Host]bool // hosts that routes lead to from somewhere else
@@ -112,7 +111,7 @@ func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 func (x *Index) fork() (*Index, *edit) {
 	y := &Index{
 		settings: x.settings, seed: x.seed, led: x.led,
-		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spaces: x.spaces, ambient: x.ambient, wild: x.wild,
+		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spelt: x.spelt, spaces: x.spaces, ambient: x.ambient, wild: x.wild, http80: x.http80,
 		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
 	}
 	for k, s := range x.byKind {
@@ -132,6 +131,7 @@ func (x *Index) fork() (*Index, *edit) {
 	y.wildVS.fork()
 	y.sentTo.fork()
 	y.opaque.fork()
+	y.spelt.fork()
 	y.spaces.fork()
 	return y, &edit{x.seed}
 }
@@ -197,22 +197,25 @@ func (x *Index) link(e *edit, o *object.Object) {
 	for _, h := range x.destinationsOf(o) {
 		x.sentTo.insert(e, h, o, olderVirtualService)
 	}
+	for _, h := range x.spellings(o) {
+		x.spelt.insert(e, h, o, func(a, b *object.Object) bool { return older("", "", a, b) })
+	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {
+			x.name(e, h)
 			x.targets.insert(e, h, t, olderTarget)
-			if len(x.targets.at(e.seed, h)) == 1 {
-				for suffix := range suffixesOf(h) {
-					x.under.insert(e, suffix, h, func(Host, Host) bool { return false })
-				}
-			}
 			x.noteOdd(h)
 		}
 		for _, l := range x.opaqueListeners(t) {
 			x.opaque.insert(e, l, t, olderTarget)
 		}
+		if x.onHTTP80(t) {
+			x.http80++
+		}
 	}
 	if o.Kind == object.DestinationRule {
 		if r := ruleOf(o, x.settings.ClusterDomain); r.Host != "" {
+			x.name(e, r.Host)
 			x.rules.insert(e, r.Host, r, olderRule)
 			x.noteOdd(r.Host)
 			x.countWild(r.Host, 1)
@@ -242,23 +245,46 @@ func (x *Index) unlink(e *edit, o *object.Object) {
 	for _, h := range x.destinationsOf(o) {
 		x.sentTo.remove(e, h, func(have *object.Object) bool { return have == o })
 	}
+	for _, h := range x.spellings(o) {
+		x.spelt.remove(e, h, func(have *object.Object) bool { return have == o })
+	}
 	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
 		for _, h := range t.Hosts {
 			x.targets.remove(e, h, func(have *Target) bool { return have.Object == o })
-			if len(x.targets.at(e.seed, h)) == 0 {
-				for suffix := range suffixesOf(h) {
-					x.under.remove(e, suffix, func(have Host) bool { return have == h })
-				}
-			}
+			x.unname(e, h)
 		}
 		for _, l := range x.opaqueListeners(t) {
 			x.opaque.remove(e, l, func(have *Target) bool { return have.Object == o })
 		}
+		if x.onHTTP80(t) {
+			x.http80--
+		}
 	}
 	if o.Kind == object.DestinationRule {
 		host := QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain)
-		x.rules.remove(e, host, func(have *DestinationRule) bool { return have.Object == o })
-		x.countWild(host, -1)
+		if host != "" {
+			x.rules.remove(e, host, func(have *DestinationRule) bool { return have.Object == o })
+			x.unname(e, host)
+			x.countWild(host, -1)
+		}
+	}
+}
+
+// name enters a host, before its first target or rule, into the lists by which wildcards find it.
+func (x *Index) name(e *edit, h Host) {
+	if len(x.targets.at(e.seed, h))+len(x.rules.at(e.seed, h)) == 0 {
+		for suffix := range suffixesOf(h) {
+			x.under.insert(e, suffix, h, func(Host, Host) bool { return false })
+		}
+	}
+}
+
+// unname takes a host out of them after its last target or rule.
+func (x *Index) unname(e *edit, h Host) {
+	if len(x.targets.at(e.seed, h))+len(x.rules.at(e.seed, h)) == 0 {
+		for suffix := range suffixesOf(h) {
+			x.under.remove(e, suffix, func(have Host) bool { return have == h })
+		}
 	}
 }
 

@@ -270,12 +270,24 @@ func (x *Index) hostsOf(h Host) []Host {
 	if !h.IsWildcard() {
 		return []Host{h}
 	}
-	hosts := slices.Clone(x.hostsUnder(h))
+	hosts := x.hostsUnder(h)
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
 }
 
+// hostsUnder returns the hosts of targets that a wildcard covers.
 func (x *Index) hostsUnder(h Host) []Host {
+	var out []Host
+	for _, name := range x.namesUnder(h) {
+		if len(x.targets.at(x.seed, name)) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// namesUnder returns the hosts of targets and rules that a wildcard covers.
+func (x *Index) namesUnder(h Host) []Host {
 	if h.onLabel() {
 		return x.under.at(x.seed, string(h[1:]))
 	}

@@ -321,18 +321,12 @@ func (x *Index) entranceOf(vs *object.Object) entrance {
 // hasHTTPOn80 says whether sidecars read requests on port 80 for any host at all. Then they put the routes of a VirtualService there
 // by its hosts, whether or not these have such a port: a client may send to port 80 of any address. Source: Istio's
 // pilot/pkg/networking/core/route, where port 80 stands in for hosts without services.
-func (x *Index) hasHTTPOn80() bool {
-	x.http80Once.Do(func() {
-		for _, list := range x.targets.all() {
-			for _, t := range list.items {
-				if p, ok := t.Port(80); ok && (p.Family == L7 || p.Family == Sniffed) && !x.Hidden(t) {
-					x.http80 = true
-					return
-				}
-			}
-		}
-	})
-	return x.http80
+func (x *Index) hasHTTPOn80() bool { return x.http80 > 0 }
+
+// onHTTP80 says whether sidecars read requests on port 80 for a target.
+func (x *Index) onHTTP80(t *Target) bool {
+	p, ok := t.Port(80)
+	return ok && (p.Family == L7 || p.Family == Sniffed) && len(t.Hosts) > 0 && !x.Hidden(t)
 }
 
 // matchesPort says whether an http route's match admits requests that come in on a port.

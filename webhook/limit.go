@@ -1,0 +1,74 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// The bounds on what is read from the network. The API server takes objects of up to 3 MiB, and a request holds at most two.
+const (
+	mostBody     = 7 << 20  // bytes of one request; controller-runtime reads no more
+	mostInMemory = 32 << 20 // bytes of all requests that are being read or judged
+)
+
+// The times of a request. API servers say how long they wait in ?timeout=, by default 10 s; to answer takes some of that.
+const (
+	defaultTimeout = 10 * time.Second
+	mostTimeout    = 30 * time.Second // the most that Kubernetes allows
+	margin         = 10               // one part in so many of the timeout is left for the answer
+)
+
+// limited bounds the time and the memory that requests take, before anything of them is read. A request that finds no room in its time
+// is answered with 503: what becomes of it is then up to the failurePolicy, since whose request it is cannot be known.
+func limited(next http.Handler, shed func(reason string), draining func() bool) http.Handler {
+	memory := semaphore.NewWeighted(mostInMemory)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		timeout := timeoutOf(r)
+		ctx, cancel := context.WithTimeout(r.Context(), timeout-timeout/margin)
+		defer cancel()
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "an AdmissionReview is posted", http.StatusMethodNotAllowed)
+			return
+		}
+		if r.ContentLength > mostBody {
+			w.Header().Set("Connection", "close")
+			http.Error(w, "larger than "+strconv.Itoa(mostBody>>20)+" MiB", http.StatusRequestEntityTooLarge)
+			return
+		}
+		if draining() { // the next request of this client is to go to another replica
+			w.Header().Set("Connection", "close")
+		}
+		size := r.ContentLength
+		if size < 0 {
+			size = mostBody
+		}
+		if err := memory.Acquire(ctx, size+1); err != nil {
+			shed("memory")
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+			return
+		}
+		defer memory.Release(size + 1)
+		// A client that sends slowly would hold its share of the memory. An error means that the connection knows no deadlines, as in tests.
+		deadline, _ := ctx.Deadline()
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(deadline)
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// timeoutOf is how long whoever sent a request waits for the answer.
+func timeoutOf(r *http.Request) time.Duration {
+	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || d <= 0 {
+		return defaultTimeout
+	}
+	return min(d, mostTimeout)
+}

@@ -26,6 +26,7 @@ type Config struct {
 	Complete  []object.Kind // kinds of which the inputs hold every object that exists
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
+	Admission Admission
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
@@ -69,6 +70,7 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
 		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
 		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"webhook": func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
 	})
 	return cfg, r.problems
 }
@@ -460,7 +462,7 @@ func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
 			hit := false
 			for i := range rules {
 				r := &rules[i]
-				if r.isCalled(name) || strings.EqualFold(string(r.Category), name) {
+				if r.isMeantBy(name) {
 					s := out[r.ID]
 					s.enabled = enabled
 					if enabled && s.severity != nil && *s.severity == Off {

@@ -20,12 +20,14 @@ import (
 
 // Engine runs a set of rules under one configuration. It is safe for concurrent use.
 type Engine struct {
-	config *Config
-	rules  []*activeRule // selected, by ID
-	byKind map[object.Kind][]*activeRule
-	files  []*activeRule
-	byID   map[string]*activeRule
-	schema func() (*schema.Validator, error)
+	config     *Config
+	all        []Rule        // selected or not
+	rules      []*activeRule // selected, by ID
+	byKind     map[object.Kind][]*activeRule
+	files      []*activeRule
+	byID       map[string]*activeRule
+	vocabulary vocabulary
+	schema     func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -45,12 +47,15 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config: cfg,
-		byKind: map[object.Kind][]*activeRule{},
-		byID:   map[string]*activeRule{},
-		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config:     cfg,
+		all:        rules,
+		byKind:     map[object.Kind][]*activeRule{},
+		byID:       map[string]*activeRule{},
+		vocabulary: newVocabulary(rules),
+		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	selection, problems := cfg.resolve(rules)
+	problems = append(problems, cfg.Admission.check(rules)...)
 	if len(problems) > 0 {
 		return nil, &ConfigError{problems}
 	}
@@ -112,6 +117,22 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 // Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
 // what concerns files.
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	list := make([]target, len(targets))
+	for i, o := range targets {
+		list[i] = target{object: o, view: ViewFiles}
+	}
+	return e.run(ctx, ix, list)
+}
+
+// target is an object to judge.
+type target struct {
+	object    *object.Object
+	old       *object.Object // see Pass
+	operation string         // see Pass
+	view      View           // where it is judged: rules of another view are left out
+}
+
+func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -122,7 +143,7 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 				if i >= len(targets) || ctx.Err() != nil {
 					return
 				}
-				e.judge(ctx, ix, targets[i], &visits[i])
+				e.judge(ctx, ix, &targets[i], &visits[i])
 			}
 		})
 	}
@@ -135,7 +156,7 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
-		if targets[i].Kind.Judged() {
+		if targets[i].object.Kind.Judged() {
 			r.Stats.Judged++
 		}
 	}
@@ -145,7 +166,9 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	r.Findings = dropSuperseded(r.Findings)
+	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
+	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
+	r.Findings, r.Suppressed = splitSuppressed(dropSuperseded(r.Findings))
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -154,14 +177,10 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
-	kinds := map[object.Kind]bool{}
-	for _, o := range targets {
-		kinds[kindOf(o)] = true
-	}
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(a.rule.Kinds, func(k object.Kind) bool { return kinds[k] }) {
+		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -173,7 +192,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []*object.Object) []Skip {
 			case ix.Settings().Shared:
 				advice = "each of the meshes that share these files may have more"
 			}
-			out = append(out, Skip{Rule: a.rule.ID, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
+			out = append(out, Skip{Rule: a.rule.ID, Cause: Incomplete, Reason: fmt.Sprintf("needs to know every %s of the mesh; %s", missing, advice)})
 		}
 	}
 	return out
@@ -189,6 +208,11 @@ func (a *activeRule) missing(ix *mesh.Index) string {
 	return strings.Join(names, " and ")
 }
 
+// isFor says whether the rule is one for the kind of an object, and for where it is judged.
+func (a *activeRule) isFor(t target) bool {
+	return (a.rule.View == ViewAll || a.rule.View == t.view) && slices.Contains(a.rule.Kinds, kindOf(t.object))
+}
+
 func kindOf(o *object.Object) object.Kind {
 	if o.Stray {
 		return object.Stray
@@ -197,7 +221,8 @@ func kindOf(o *object.Object) object.Kind {
 }
 
 // judge runs the rules of an object's kind on it.
-func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v *visit) {
+func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
+	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	if generated(o) {
@@ -208,7 +233,10 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
-		if a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput {
+		if ctx.Err() != nil {
+			return
+		}
+		if !a.isFor(*t) || a.missing(ix) != "" || outsized && a.rule.Category != CategoryInput {
 			continue
 		}
 		measured := v.watch.gate(a)
@@ -216,7 +244,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			measured()
 			continue
 		}
-		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		p := t.pass(ctx, ix, a, v)
 		open, err := a.open(p)
 		measured()
 		if err != nil {
@@ -226,16 +254,19 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			continue
 		}
 		if reason := around.silences(a.rule); reason != "" {
-			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason})
+			v.skips = append(v.skips, Skip{Rule: a.rule.ID, File: o.FileName(), Object: o.Key, Reason: reason, Cause: Surroundings})
 			continue
 		}
 		run = append(run, a)
 		v.active = append(v.active, &a.rule.Meta)
 	}
 	for _, a := range run {
-		p := &Pass{Context: ctx, Object: o, Mesh: ix, rule: a, visit: v}
+		if ctx.Err() != nil {
+			return
+		}
+		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
-		err := check(a.rule, p)
+		err := guarded(func() error { return a.rule.Check(p) })
 		measured()
 		if err != nil && ctx.Err() == nil {
 			v.failed(a, p, err)
@@ -246,6 +277,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, o *object.Object, v 
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
+	v.silence(o)
+}
+
+func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
+	return &Pass{Context: ctx, Object: t.object, Mesh: ix, Operation: t.operation, Old: t.old, rule: a, visit: v}
 }
 
 // outsized says whether an object is too large for the rules that look at more than the form of it, whose cost grows with what
@@ -279,7 +315,7 @@ func (v *visit) failed(a *activeRule, p *Pass, err error) {
 	var panicked *panicError
 	if violations, verr := p.SchemaViolations(); verr == nil && len(violations) > 0 && !errors.As(err, &panicked) && !errors.Is(err, ErrTooLong) {
 		v.skips = append(v.skips, Skip{
-			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key,
+			Rule: a.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Cause: Malformed,
 			Reason: fmt.Sprintf("the manifest is malformed: %s", violations[0].Message),
 		})
 		return
@@ -298,6 +334,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v at %s", e.va
 func (v *visit) broke(a *activeRule, o *object.Object, err error) {
 	v.problems = append(v.problems, object.Problem{
 		Kind:     RuleBroke,
+		Rule:     a.rule.ID,
 		Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, o.Key, err),
 		Location: o.Locate(nil),
 	})
@@ -370,14 +407,14 @@ func (s *surroundings) silences(r *Rule) string {
 // RuleBroke is the kind of problem that is a fault of a rule, not of the input.
 const RuleBroke object.ProblemKind = "rule"
 
-// check runs one rule; a panic in it is an error that says where.
-func check(r *Rule, p *Pass) (err error) {
+// guarded runs one check of a rule; a panic in it is an error that says where.
+func guarded(check func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, panicSite(string(debug.Stack()))}
 		}
 	}()
-	return r.Check(p)
+	return check()
 }
 
 // panicSite picks the first frame below the panic out of a stack trace.
@@ -444,7 +481,7 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	r.Skipped = append(r.Skipped, leftOut(scopes)...)
 	r.sort()
 	r.Profile.sort()
-	tellApart(r.Findings)
+	tellApart(r)
 	return r, nil
 }
 
@@ -529,23 +566,15 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			found.fingerprint = fingerprint(&found, nil)
 			r.Findings = append(r.Findings, found)
 		}
-		if err := checkFile(a.rule, p); err != nil {
+		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {
 			r.Problems = append(r.Problems, object.Problem{
 				Kind:     RuleBroke,
+				Rule:     a.rule.ID,
 				Message:  fmt.Sprintf("rule %s (%s) failed on %s: %s", a.rule.ID, a.rule.Name, f.Name, err),
 				Location: object.Location{File: f.Name},
 			})
 		}
 	}
-}
-
-func checkFile(r *Rule, p *FilePass) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, panicSite(string(debug.Stack()))}
-		}
-	}()
-	return r.CheckFile(p)
 }
 
 // ConfigError is a configuration that cannot be used.

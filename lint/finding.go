@@ -25,6 +25,7 @@ type Finding struct {
 	Subject  Subject
 
 	fingerprint string
+	suppressed  *Suppression // what silences it
 }
 
 // Related is another place that has to do with a finding.
@@ -130,11 +131,21 @@ func fingerprint(f *Finding, o *object.Object) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order.
-func tellApart(findings []Finding) {
+// tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order. Those
+// that are silenced count too, or silencing one would give another its fingerprint.
+func tellApart(r *Report) {
+	all := make([]*Finding, 0, len(r.Findings)+len(r.Suppressed))
+	for i := range r.Findings {
+		all = append(all, &r.Findings[i])
+	}
+	for i := range r.Suppressed {
+		all = append(all, &r.Suppressed[i].Finding)
+	}
+	if len(r.Suppressed) > 0 {
+		slices.SortStableFunc(all, func(a, b *Finding) int { return CompareFindings(*a, *b) })
+	}
 	seen := map[string]int{}
-	for i := range findings {
-		f := &findings[i]
+	for _, f := range all {
 		if seen[f.fingerprint]++; seen[f.fingerprint] > 1 {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", f.fingerprint, seen[f.fingerprint]))
 			f.fingerprint = hex.EncodeToString(sum[:12])
@@ -182,8 +193,8 @@ func messageShape(msg string) string {
 	}, msg)
 }
 
-// compareFindings orders findings as reports show them.
-func compareFindings(a, b Finding) int {
+// CompareFindings orders findings as reports show them.
+func CompareFindings(a, b Finding) int {
 	if c := strings.Compare(a.Location.File, b.Location.File); c != 0 {
 		return c
 	}

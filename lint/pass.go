@@ -81,7 +81,7 @@ func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 
 // Skip says that the rule could not judge the object, and why.
 func (p *Pass) Skip(reason string) {
-	p.visit.skips = append(p.visit.skips, Skip{Rule: p.rule.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Reason: reason})
+	p.visit.skips = append(p.visit.skips, Skip{Rule: p.rule.rule.ID, File: p.Object.FileName(), Object: p.Object.Key, Reason: reason, Cause: Undecided})
 }
 
 // Rule returns the rule that is being run.

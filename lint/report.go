@@ -9,23 +9,39 @@ import (
 // Report is the outcome of a run.
 type Report struct {
 	Findings []Finding
-	Problems []object.Problem // what makes the run itself fail
-	Skipped  []Skip
-	Scopes   []Scope
-	Stats    Stats
-	Rules    []*Meta  // the rules that were selected, by ID
-	Profile  *Profile // nil unless the configuration asks for it
+	// Suppressed are the findings that the author of the object silenced. They are not among Findings.
+	Suppressed []SuppressedFinding
+	Problems   []object.Problem // what makes the run itself fail
+	Skipped    []Skip
+	Scopes     []Scope
+	Stats      Stats
+	Rules      []*Meta  // the rules that were selected, by ID
+	Profile    *Profile // nil unless the configuration asks for it
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 }
 
-// Skip is a rule that did not judge an object, or a file that was not judged, with the reason.
+// Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
+// to no effect.
 type Skip struct {
-	Rule   string // "" if it is about a file
+	Rule   string // "" if it is about no rule in particular
 	File   string
 	Object object.Key
 	Reason string
+	Cause  SkipCause // "" if it is about a whole file
 }
+
+// SkipCause is the sort of reason for which something was left out.
+type SkipCause string
+
+// The causes.
+const (
+	Incomplete   SkipCause = "incomplete"   // it concludes from absence, and the mesh is not completely known
+	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model
+	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
+	Undecided    SkipCause = "undecided"    // the rule itself says so
+	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect
+)
 
 // Scope is one mesh: the files whose objects see one another.
 type Scope struct {
@@ -64,6 +80,7 @@ func (r *Report) Count(s Severity) int {
 // merge adds the outcome of another scope.
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
+	r.Suppressed = append(r.Suppressed, other.Suppressed...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged
@@ -71,14 +88,15 @@ func (r *Report) merge(other *Report) {
 }
 
 func (r *Report) sort() {
-	slices.SortStableFunc(r.Findings, compareFindings)
+	slices.SortStableFunc(r.Findings, CompareFindings)
+	slices.SortStableFunc(r.Suppressed, func(a, b SuppressedFinding) int { return CompareFindings(a.Finding, b.Finding) })
 	slices.SortStableFunc(r.Problems, func(a, b object.Problem) int { return compareLocations(a.Location, b.Location) })
 	slices.SortStableFunc(r.Skipped, compareSkips)
 	r.Skipped = slices.Compact(r.Skipped)
 }
 
 func compareLocations(a, b object.Location) int {
-	return compareFindings(Finding{Rule: &Meta{}, Location: a}, Finding{Rule: &Meta{}, Location: b})
+	return CompareFindings(Finding{Rule: &Meta{}, Location: a}, Finding{Rule: &Meta{}, Location: b})
 }
 
 func compareSkips(a, b Skip) int {

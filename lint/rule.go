@@ -54,6 +54,9 @@ type Rule struct {
 	Meta
 	// Check judges one object of a kind in Kinds. An error means that the rule broke, not that the object is wrong.
 	Check func(*Pass) error
+	// CheckGone judges what the removal of an object leaves behind, of what no other finding can be about, since it is not judged. The
+	// pass's object is the removed one, and its mesh is without it. Optional.
+	CheckGone func(*Pass) error
 	// CheckFile judges what kept the documents of a file from being loaded. A rule has Check or CheckFile.
 	CheckFile func(*FilePass) error
 }

@@ -55,7 +55,63 @@ var _ = register(lint.Rule{
 		reportTaken(p, t)
 		return nil
 	},
+	CheckGone: func(p *lint.Pass) error {
+		reportOrphans(p)
+		return nil
+	},
 })
+
+// reportOrphans reports the routes that only the removed object gave a destination, each destination once.
+func reportOrphans(p *lint.Pass) {
+	gone := p.Object.Spec()
+	at, hosts := object.Path{"spec", "hosts"}, gone.Get("hosts").Strings()
+	if p.Object.Kind == object.DestinationRule {
+		at, hosts = object.Path{"spec", "host"}, []string{gone.Get("host").Str()}
+	}
+	for _, written := range hosts {
+		h := mesh.Host(written)
+		if p.Object.Kind == object.DestinationRule {
+			h = mesh.QualifyHost(written, mesh.NamespaceOf(p.Object), p.Mesh.Settings().ClusterDomain)
+		}
+		services := p.Mesh.RoutedTo(h)
+		seen := map[string]bool{}
+		for _, vs := range services[:min(len(services), maxVirtualServices)] {
+			for _, e := range p.Mesh.DeadEnds(vs) {
+				what := orphaned(e, gone)
+				if e.Host != h || e.Owner != nil || what == "" || seen[what] {
+					continue
+				}
+				seen[what] = true
+				p.Report(at, fmt.Sprintf("VirtualService %s routes to %s, which only this %s defines", vs.Name, what, p.Object.Kind),
+					lint.Effect(deadEndEffect(e, 0)),
+					lint.Also(vs, e.Path, "the destination"),
+					lint.About(lint.Subject{Objects: []object.Key{vs.Key}, Hosts: []string{string(h)}}),
+				)
+			}
+		}
+	}
+}
+
+// orphaned names what a destination lacks, if it is something that the removed object had; else "".
+func orphaned(e mesh.DeadEnd, gone object.Value) string {
+	has := func(list string, key object.Path, want string) bool {
+		for _, item := range gone.Get(list).Items() {
+			if item.At(key...).Text() == want {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case e.Lacks == mesh.LacksSubset && has("subsets", object.Path{"name"}, e.Subset):
+		return fmt.Sprintf("subset %s of %s", e.Subset, e.Host)
+	case e.Lacks == mesh.LacksHost && gone.Get("hosts").Set():
+		return string(e.Host)
+	case e.Lacks == mesh.LacksPort && has("ports", object.Path{"number"}, fmt.Sprint(e.Port)):
+		return fmt.Sprintf("port %d of %s", e.Port, e.Host)
+	}
+	return ""
+}
 
 // deadEndsAt lists the dead ends that lie with an object, of those that lead to its hosts.
 func deadEndsAt(p *lint.Pass, hosts ...mesh.Host) []mesh.DeadEnd {

@@ -61,9 +61,15 @@ ServiceEntry or DestinationRule, the rest of the repository is read as context: 
 Rules that conclude something from the absence of an object run only for kinds that --complete, or context.complete in the
 configuration, says are all there.
 
-Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. A single
-finding cannot be silenced yet: there is no comment and no annotation for it. What there is: --disable for a run, a severity or off
-for a rule and exclude: for files in the configuration, and --fail-on for what fails a run.
+Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. --disable
+does it for a run; the configuration has a severity or off for a rule, and exclude: for files; --fail-on says what fails a run.
+
+The author of an object accepts findings on it by two annotations, which count in the cluster too:
+
+    meshvet.dev/ignore: DR202, tls   # IDs, names or categories of rules
+    meshvet.dev/ignore-reason: ...   # why; without a reason nothing is silenced
+
+What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed.
 
 The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
 to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
@@ -293,7 +299,7 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 			return nil, err
 		}
 	} else {
-		c.Rules = nil // what it says about rules is checked once rules are needed
+		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
 	}
 	engine, err := lint.New(rules, c.Config)
 	if err := configErrors(c.problems, err); err != nil {

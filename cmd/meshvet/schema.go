@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/meshvet/meshvet/lint"
 )
@@ -43,7 +44,8 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 				"paths": describe(schema{"type": "array", "minItems": 1, "items": glob}, "Globs of the files that make it up, relative to this file."),
 			}), "name", "paths"),
 		},
-		"istio": istioSchema(),
+		"istio":   istioSchema(),
+		"webhook": webhookSchema(all),
 	})
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://raw.githubusercontent.com/meshvet/meshvet/main/schemas/config.schema.json"
@@ -101,6 +103,71 @@ func istioSchema() schema {
 		"clusterDomain":     text("Domain of the cluster's own names; cluster.local by default."),
 		"rootNamespace":     text("Root namespace of the mesh; istio-system by default."),
 	})
+}
+
+// ruleWords is a list of what rules are called: IDs, names and categories. suppressible leaves out rules that never are.
+func ruleWords(all []lint.Rule, suppressible bool) schema {
+	var ids, names, categories []string
+	for i := range all {
+		m := &all[i].Meta
+		if suppressible && m.Unsuppressible {
+			continue
+		}
+		ids, names = append(ids, m.ID), append(names, m.Name)
+		if c := string(m.Category); c != "" && !slices.Contains(categories, c) {
+			categories = append(categories, c)
+		}
+	}
+	slices.Sort(categories)
+	return atMostEntries(stringsOf(schema{"enum": slices.Concat(ids, names, categories)}))
+}
+
+func webhookSchema(all []lint.Rule) schema {
+	names := func(doc string) schema {
+		return describe(atMostEntries(stringsOf(schema{"type": "string", "minLength": 1, "pattern": `^[^*]*\*?$`})),
+			doc+" An entry that ends in a star is the beginning of names.")
+	}
+	label := schema{"type": "string"}
+	selector := mapping("Namespaces, by their labels, as in Kubernetes; an empty one, or none, means all.", schema{
+		"matchLabels": schema{"type": "object", "additionalProperties": label},
+		"matchExpressions": atMostEntries(schema{"type": "array", "items": required(mapping("", schema{
+			"key":      label,
+			"operator": schema{"enum": []string{"In", "NotIn", "Exists", "DoesNotExist"}},
+			"values":   atMostEntries(stringsOf(label)),
+		}), "key", "operator")}),
+	})
+	some := func(s schema, doc string) schema {
+		s["minItems"] = 1
+		return describe(s, doc)
+	}
+	return mapping("What `meshvet webhook` does with requests of a Kubernetes API server.", schema{
+		"actions": describe(atMostEntries(schema{"type": "array", "items": required(mapping("", schema{
+			"rules":             some(ruleWords(all, false), "IDs, names or categories of rules; without it, all rules."),
+			"severities":        some(stringsOf(schema{"enum": []string{"error", "warning", "info"}}), "Severities of findings; without it, all."),
+			"namespaceSelector": selector,
+			"action": schema{"enum": []lint.Action{lint.Deny, lint.Warn, lint.Audit},
+				"description": "deny refuses the request, warn tells the user, audit tells the audit log only."},
+		}), "action")}), "What becomes of a request because of a finding: the first entry that matches it decides. A finding that none matches warns."),
+		"onError": schema{"enum": []string{"allow", "deny"}, "default": "allow",
+			"description": "What becomes of a request that could not be judged. By default it passes with a warning."},
+		"maxInFlight": schema{"type": "integer", "minimum": 1, "maximum": lint.MostInFlight, "default": lint.DefaultInFlight,
+			"description": "How many requests are judged at the same time."},
+		"exempt": mapping("Whose requests are not judged.", schema{
+			"users":      names("Names of users, such as system:serviceaccount:flux-system:*."),
+			"groups":     names("Names of groups."),
+			"namespaces": names("Namespaces."),
+		}),
+		"suppressible": describe(ruleWords(all, true),
+			"Rules whose denials an object's own annotation meshvet.dev/ignore lifts. Those of other rules it does not."),
+		"denyCaused": schema{"type": "boolean", "default": false,
+			"description": "A finding that a change causes on another object denies like one on its own. By default it warns."},
+	})
+}
+
+// atMostEntries bounds a list under webhook as its reader does.
+func atMostEntries(list schema) schema {
+	list["maxItems"] = lint.MostEntries
+	return list
 }
 
 // mapping is a mapping of exactly these keys.

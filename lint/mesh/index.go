@@ -401,6 +401,15 @@ func (s *Store) MarkComplete(kinds ...object.Kind) {
 	s.change(func(*edit) { s.index.know(kinds) })
 }
 
+// MarkIncomplete says that there may be objects of these kinds that the store does not hold.
+func (s *Store) MarkIncomplete(kinds ...object.Kind) {
+	s.change(func(*edit) {
+		for _, k := range kinds {
+			delete(s.index.complete, k)
+		}
+	})
+}
+
 func (s *Store) change(f func(*edit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

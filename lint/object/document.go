@@ -19,14 +19,14 @@ func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem
 	f := &File{Name: name, text: text, bom: hasBOM}
 	d := &Document{Object{file: f}}
 	if len(text) > limits.DocumentBytes {
-		return d, &Problem{Bounds, fmt.Sprintf("is larger than %d MiB; shorten it", limits.DocumentBytes>>20), Location{File: name}}
+		return d, &Problem{Kind: Bounds, Message: fmt.Sprintf("is larger than %d MiB; shorten it", limits.DocumentBytes>>20), Location: Location{File: name}}
 	}
 	var only *piece
 	for p := range split(text) {
 		switch {
 		case p.empty:
 		case only != nil:
-			return d, &Problem{Syntax, "holds more than one YAML document; keep one", f.locationAt(p.start)}
+			return d, &Problem{Kind: Syntax, Message: "holds more than one YAML document; keep one", Location: f.locationAt(p.start)}
 		default:
 			only = &p
 		}
@@ -39,7 +39,7 @@ func ParseDocument(name string, data []byte, limits Limits) (*Document, *Problem
 	if err != nil {
 		de := &documentError{kind: Syntax, at: uint32(only.start), msg: err.Error()}
 		errors.As(err, &de)
-		return d, &Problem{de.kind, Abridge("cannot be read: " + de.msg), de.location(f)}
+		return d, &Problem{Kind: de.kind, Message: Abridge("cannot be read: " + de.msg), Location: de.location(f)}
 	}
 	d.o.root = root
 	return d, nil

@@ -31,11 +31,11 @@ func TestParseDocument(t *testing.T) {
 
 func TestParseDocumentProblems(t *testing.T) {
 	for text, want := range map[string]Problem{
-		"a: b\n---\nc: d\n":          {Syntax, "holds more than one YAML document; keep one", Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
-		"a: b\na: c\n":               {Syntax, "cannot be read: key \"a\" is already set on line 1; remove one of the two", Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
-		"a: 'b\n":                    {Syntax, "cannot be read: a quoted string is not closed; add the closing quote", Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
-		strings.Repeat("#", 1<<20+1): {Bounds, "is larger than 1 MiB; shorten it", Location{File: "c.yaml"}},
-		"a: [[[b]]]\n":               {Bounds, "cannot be read: nested more than 3 levels deep; flatten it", Location{"c.yaml", Range{Pos{1, 7}, Pos{1, 8}}, true}},
+		"a: b\n---\nc: d\n":          {Kind: Syntax, Message: "holds more than one YAML document; keep one", Location: Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
+		"a: b\na: c\n":               {Kind: Syntax, Message: "cannot be read: key \"a\" is already set on line 1; remove one of the two", Location: Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
+		"a: 'b\n":                    {Kind: Syntax, Message: "cannot be read: a quoted string is not closed; add the closing quote", Location: Location{"c.yaml", Range{Pos{2, 1}, Pos{2, 2}}, true}},
+		strings.Repeat("#", 1<<20+1): {Kind: Bounds, Message: "is larger than 1 MiB; shorten it", Location: Location{File: "c.yaml"}},
+		"a: [[[b]]]\n":               {Kind: Bounds, Message: "cannot be read: nested more than 3 levels deep; flatten it", Location: Location{"c.yaml", Range{Pos{1, 7}, Pos{1, 8}}, true}},
 	} {
 		_, got := ParseDocument("c.yaml", []byte(text), Limits{DocumentBytes: 1 << 20, Depth: 3})
 		if got == nil {

@@ -41,6 +41,7 @@ type Problem struct {
 	Kind     ProblemKind
 	Message  string
 	Location Location
+	Rule     string // the ID of the rule that broke, "" if it is no fault of a rule
 }
 
 // Notice is something a reader of the report should know that is no fault.

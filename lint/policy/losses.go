@@ -106,7 +106,10 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, peril
 			}
 			continue
 		}
-		where := fmt.Sprintf("line %d", l.On.Locate(l.At).Range.Start.Line)
+		where := "at " + l.At.String() // an object from a cluster has no lines
+		if l.On.File() != nil {
+			where = fmt.Sprintf("line %d", l.On.Locate(l.At).Range.Start.Line)
+		}
 		also := record{"path": pathRecord(l.At), "message": l.Field.Name + " is set here"}
 		if l.On != p.Object {
 			where = "DestinationRule " + l.On.Name

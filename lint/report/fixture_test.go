@@ -226,3 +226,38 @@ func fixture(t testing.TB) *lint.Report {
 	}
 	return r
 }
+
+// empty is a report on nothing.
+func empty(testing.TB) *lint.Report { return &lint.Report{} }
+
+// suppressed is a report of which all findings but one, in the middle, are silenced.
+func suppressed(t testing.TB) *lint.Report {
+	t.Helper()
+	f := load(t, "egress/payments.yaml", strings.Replace(fixtureFiles["egress/payments.yaml"], "  namespace: shop\n", `  namespace: shop
+  annotations:
+    meshvet.dev/ignore: SE101, tls
+    meshvet.dev/ignore-reason: "\x1b[31mthe partner's {address} list [changes](https://x.example) hourly"
+`, 1))
+	se, dr := f.Objects[0], f.Objects[1]
+	r := &lint.Report{
+		Rules:   []*lint.Meta{resets},
+		Sources: map[string]*object.File{f.Name: f},
+		Scopes:  []lint.Scope{{Name: "egress", Files: []string{f.Name}}},
+		Stats:   lint.Stats{Files: map[object.Class]int{object.Linted: 1}, Documents: 2, Objects: 2, Judged: 2},
+		Findings: []lint.Finding{
+			finding(noOutlier, se, "spec.hosts[0]", "api.payments.example has no outlierDetection"),
+		},
+		Skipped: []lint.Skip{{File: f.Name, Object: se.Key, Reason: `meshvet.dev/ignore (line 7) names "nonsense", which is no rule or category`}},
+	}
+	at := object.Path{"metadata", "annotations", lint.IgnoreAnnotation}
+	why := lint.Suppression{Reason: se.Annotation(lint.ReasonAnnotation), Where: se.Locate(at)}
+	for _, x := range []lint.Finding{
+		finding(notDNS, se, "metadata.name", "the name tells nothing"),
+		finding(notDNS, se, "spec.resolution", "resolution NONE for api.payments.example, a DNS name"),
+		finding(notVerified, dr, "spec.trafficPolicy.portLevelSettings[0].tls", "mode SIMPLE names nobody"),
+		finding(noOutlier, dr, "spec.host", "api.payments.example has no outlierDetection"),
+	} {
+		r.Suppressed = append(r.Suppressed, lint.SuppressedFinding{Finding: x, Suppression: why})
+	}
+	return r
+}

@@ -19,23 +19,30 @@ var goldens = []struct {
 	name   string // testdata/NAME.golden
 	format string
 	opt    Options
-	empty  bool
+	report func(testing.TB) *lint.Report
 }{
-	{name: "text", format: "text"},
-	{name: "text-color", format: "text", opt: Options{Color: true, MinSeverity: lint.Error}},
-	{name: "text-no-excerpt", format: "text", opt: Options{NoExcerpt: true}},
-	{name: "text-warnings", format: "text", opt: Options{MinSeverity: lint.Warning, Quiet: true}},
-	{name: "text-empty", format: "text", empty: true},
-	{name: "compact", format: "compact"},
-	{name: "compact-empty", format: "compact", empty: true},
-	{name: "github", format: "github", opt: Options{Root: "/src", Dir: "/src/deploy"}},
-	{name: "github-empty", format: "github", empty: true},
-	{name: "json", format: "json"},
-	{name: "json-errors", format: "json", opt: Options{MinSeverity: lint.Error}},
-	{name: "json-empty", format: "json", empty: true},
-	{name: "sarif", format: "sarif", opt: Options{Version: "v1.2.3", DocsURL: "https://meshvet.example/rules/"}},
-	{name: "sarif-root", format: "sarif", opt: Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}},
-	{name: "sarif-empty", format: "sarif", empty: true},
+	{"text", "text", Options{}, fixture},
+	{"text-color", "text", Options{Color: true, MinSeverity: lint.Error}, fixture},
+	{"text-no-excerpt", "text", Options{NoExcerpt: true}, fixture},
+	{"text-warnings", "text", Options{MinSeverity: lint.Warning, Quiet: true}, fixture},
+	{"text-empty", "text", Options{}, empty},
+	{"text-suppressed", "text", Options{}, suppressed},
+	{"text-suppressed-warnings", "text", Options{MinSeverity: lint.Warning}, suppressed},
+	{"compact", "compact", Options{}, fixture},
+	{"compact-empty", "compact", Options{}, empty},
+	{"compact-suppressed", "compact", Options{}, suppressed},
+	{"github", "github", Options{Root: "/src", Dir: "/src/deploy"}, fixture},
+	{"github-empty", "github", Options{}, empty},
+	{"github-suppressed", "github", Options{}, suppressed},
+	{"json", "json", Options{}, fixture},
+	{"json-errors", "json", Options{MinSeverity: lint.Error}, fixture},
+	{"json-empty", "json", Options{}, empty},
+	{"json-suppressed", "json", Options{}, suppressed},
+	{"json-suppressed-warnings", "json", Options{MinSeverity: lint.Warning}, suppressed},
+	{"sarif", "sarif", Options{Version: "v1.2.3", DocsURL: "https://meshvet.example/rules/"}, fixture},
+	{"sarif-root", "sarif", Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}, fixture},
+	{"sarif-empty", "sarif", Options{}, empty},
+	{"sarif-suppressed", "sarif", Options{}, suppressed},
 }
 
 func write(t testing.TB, format string, opt Options, r *lint.Report) []byte {
@@ -72,10 +79,7 @@ func checkGolden(t *testing.T, name string, got []byte) {
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
 		t.Run(g.name, func(t *testing.T) {
-			r := &lint.Report{}
-			if !g.empty {
-				r = fixture(t)
-			}
+			r := g.report(t)
 			got := write(t, g.format, g.opt, r)
 			checkGolden(t, g.name, got)
 			if again := write(t, g.format, g.opt, r); !bytes.Equal(got, again) {
@@ -87,17 +91,20 @@ func TestGolden(t *testing.T) {
 
 func TestNotesGolden(t *testing.T) {
 	for _, g := range []struct {
-		name string
-		opt  Options
+		name   string
+		opt    Options
+		report func(testing.TB) *lint.Report
 	}{
-		{"notes", Options{}},
-		{"notes-verbose", Options{Verbose: true, SkipTold: true}},
-		{"notes-quiet", Options{Quiet: true}},
-		{"notes-color", Options{Color: true}},
+		{"notes", Options{}, fixture},
+		{"notes-verbose", Options{Verbose: true, SkipTold: true}, fixture},
+		{"notes-quiet", Options{Quiet: true}, fixture},
+		{"notes-color", Options{Color: true}, fixture},
+		{"notes-suppressed", Options{}, suppressed},
+		{"notes-suppressed-verbose", Options{Verbose: true}, suppressed},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			var buf bytes.Buffer
-			if err := Notes(&buf, fixture(t), g.opt); err != nil {
+			if err := Notes(&buf, g.report(t), g.opt); err != nil {
 				t.Fatal(err)
 			}
 			checkGolden(t, g.name, buf.Bytes())

@@ -100,12 +100,13 @@ type (
 		Files []string `json:"files"`
 	}
 	jsonStats struct {
-		Files     jsonFiles      `json:"files"`
-		Documents int            `json:"documents"`
-		Objects   int            `json:"objects"`
-		Judged    int            `json:"judged"`
-		Findings  jsonSeverities `json:"findings"`
-		ByRule    map[string]int `json:"byRule"`
+		Files      jsonFiles      `json:"files"`
+		Documents  int            `json:"documents"`
+		Objects    int            `json:"objects"`
+		Judged     int            `json:"judged"`
+		Findings   jsonSeverities `json:"findings"` // like ByRule without those that are silenced
+		ByRule     map[string]int `json:"byRule"`
+		Suppressed int            `json:"suppressed"`
 	}
 	jsonFiles struct {
 		Linted   int `json:"linted"`
@@ -123,14 +124,14 @@ type (
 func writeJSON(w *bufio.Writer, v *view) error {
 	out := jsonReport{
 		Version:  formatVersion,
-		Findings: make([]jsonFinding, 0, len(v.Findings)),
+		Findings: make([]jsonFinding, 0, len(v.Findings)+len(v.Suppressed)),
 		Problems: make([]jsonProblem, 0, len(v.Problems)),
 		Skipped:  make([]jsonSkip, 0, len(v.Skipped)),
 		Scopes:   make([]jsonScope, 0, len(v.Scopes)),
 		Stats:    statsOf(v),
 	}
-	for i := range v.Findings {
-		out.Findings = append(out.Findings, findingOf(&v.Findings[i]))
+	for _, e := range v.entries() {
+		out.Findings = append(out.Findings, findingOf(e))
 	}
 	for _, p := range v.Problems {
 		out.Problems = append(out.Problems, jsonProblem{p.Kind, p.Message, locationOf(p.Location)})
@@ -156,7 +157,7 @@ func writeDocument(w *bufio.Writer, doc any) error {
 	return nil
 }
 
-func findingOf(f *lint.Finding) jsonFinding {
+func findingOf(f entry) jsonFinding {
 	out := jsonFinding{
 		ID:          f.Rule.ID,
 		Name:        f.Rule.Name,
@@ -169,6 +170,9 @@ func findingOf(f *lint.Finding) jsonFinding {
 		Related:     make([]jsonRelated, 0, len(f.Related)),
 		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
 		Fingerprint: f.Fingerprint(),
+	}
+	if s := f.suppression; s != nil {
+		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}
 	}
 	for _, r := range f.Related {
 		out.Related = append(out.Related, jsonRelated{r.Message, locationOf(r.Location)})
@@ -211,6 +215,8 @@ func statsOf(v *view) jsonStats {
 		Judged:    v.Stats.Judged,
 		Findings:  jsonSeverities{v.Count(lint.Error), v.Count(lint.Warning), v.Count(lint.Info)},
 		ByRule:    map[string]int{},
+
+		Suppressed: len(v.Suppressed),
 	}
 	for _, f := range v.Findings {
 		out.ByRule[f.Rule.ID]++

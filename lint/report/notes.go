@@ -13,7 +13,7 @@ import (
 
 // Notes writes what a person should know beside the findings, one line each; it is meant for standard error, whatever the
 // format of the report. It tells problems and what was not judged as a whole (templates first of all), and with
-// Options.Verbose also which rules did not run and why, and the mesh scopes.
+// Options.Verbose also which findings are silenced and which rules did not run, both with the reason, and the mesh scopes.
 func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	bw := bufio.NewWriter(w)
 	v := newView(r, opt)
@@ -35,6 +35,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		}
 	}
 	if opt.Verbose {
+		for i := range v.Suppressed {
+			f := &v.Suppressed[i]
+			fmt.Fprintf(bw, "%s: %s: %s: %s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
+				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
+		}
 		writeRuleSkips(bw, v.Skipped)
 		for _, s := range v.Scopes {
 			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))

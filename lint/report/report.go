@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
@@ -19,7 +20,7 @@ type Reporter interface {
 type Options struct {
 	Color     bool // colour text, compact and notes; the caller knows whether the output is a terminal
 	NoExcerpt bool // leave the lines of the file out of text
-	Verbose   bool // Notes also tells which rules did not run, and the mesh scopes
+	Verbose   bool // Notes also tells which findings are silenced, which rules did not run, and the mesh scopes
 	Quiet     bool // no summary after text, and Notes tells problems only
 
 	// MinSeverity is the lowest severity that any format shows; the zero value shows all.
@@ -99,23 +100,42 @@ type view struct {
 
 func newView(r *lint.Report, opt Options) *view {
 	v := &view{Report: r, opt: opt}
-	for _, f := range r.Findings {
-		if f.Severity < opt.MinSeverity {
+	low := func(f *lint.Finding) bool { return f.Severity < opt.MinSeverity }
+	for i := range r.Findings {
+		if low(&r.Findings[i]) {
 			v.hidden++
 		}
 	}
-	if v.hidden == 0 {
+	if v.hidden == 0 && len(r.Suppressed) == 0 {
 		return v
 	}
 	shown := *r
-	shown.Findings = make([]lint.Finding, 0, len(r.Findings)-v.hidden)
-	for _, f := range r.Findings {
-		if f.Severity >= opt.MinSeverity {
-			shown.Findings = append(shown.Findings, f)
-		}
-	}
+	shown.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f lint.Finding) bool { return low(&f) })
+	shown.Suppressed = slices.DeleteFunc(slices.Clone(r.Suppressed), func(f lint.SuppressedFinding) bool { return low(&f.Finding) })
 	v.Report = &shown
 	return v
+}
+
+// entry is a finding as the formats for programs tell it.
+type entry struct {
+	*lint.Finding
+	suppression *lint.Suppression // nil unless the finding is silenced
+}
+
+// entries are the findings and those that are silenced, in the order of the report.
+func (v *view) entries() []entry {
+	out := make([]entry, 0, len(v.Findings)+len(v.Suppressed))
+	for i := range v.Findings {
+		out = append(out, entry{Finding: &v.Findings[i]})
+	}
+	if len(v.Suppressed) == 0 {
+		return out
+	}
+	for i := range v.Suppressed {
+		out = append(out, entry{&v.Suppressed[i].Finding, &v.Suppressed[i].Suppression})
+	}
+	slices.SortStableFunc(out, func(a, b entry) int { return lint.CompareFindings(*a.Finding, *b.Finding) })
+	return out
 }
 
 // severities are those that findings have, worst first.

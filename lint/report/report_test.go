@@ -115,6 +115,11 @@ func TestMinSeverityHoldsInEveryFormat(t *testing.T) {
 	if len(r.Findings) != before {
 		t.Error("the report itself was changed")
 	}
+	r = suppressed(t)
+	before = len(r.Suppressed)
+	if out := string(write(t, "json", Options{MinSeverity: lint.Error}, r)); strings.Count(out, `"fingerprint"`) != 1 || len(r.Suppressed) != before {
+		t.Errorf("what is silenced is shown below the lowest severity, or lost:\n%s", out)
+	}
 }
 
 func TestSummary(t *testing.T) {
@@ -136,6 +141,12 @@ func TestSummary(t *testing.T) {
 			"2 findings: 2 warnings in 1 file; 0 objects judged"},
 		{"hidden", lint.Report{Findings: []lint.Finding{f("a", lint.Warning), f("b", lint.Info)}}, lint.Error,
 			"no findings (2 below error not shown); 0 objects judged"},
+		{"suppressed", lint.Report{Suppressed: []lint.SuppressedFinding{{Finding: f("a", lint.Error)}}, Stats: lint.Stats{Judged: 1}}, lint.Off,
+			"no findings (1 suppressed); 1 object judged"},
+		{"suppressed and hidden", lint.Report{
+			Findings:   []lint.Finding{f("a", lint.Error), f("a", lint.Info)},
+			Suppressed: []lint.SuppressedFinding{{Finding: f("b", lint.Error)}, {Finding: f("b", lint.Info)}},
+		}, lint.Warning, "1 finding: 1 error in 1 file (1 below warning not shown, 1 suppressed); 0 objects judged"},
 		{"problems", lint.Report{Problems: make([]object.Problem, 2)}, lint.Off, "no findings; 0 objects judged; 2 problems"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

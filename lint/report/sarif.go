@@ -45,37 +45,60 @@ func writeSARIFUpTo(w *bufio.Writer, v *view, limit int) error {
 		s.ruleIndex[m.ID] = i
 		driver.AddRule(s.rule(m))
 	}
-	findings, dropped := mostSevere(v.Findings, limit)
-	for i := range findings {
-		run.AddResult(s.result(&findings[i]))
+	entries, dropped := mostSevere(v.entries(), limit)
+	results := make([]sarifResult, 0, len(entries))
+	for _, e := range entries {
+		results = append(results, s.result(e))
 	}
 	run.AddInvocation(s.invocation(dropped))
 
 	doc := sarif.NewReport()
 	doc.Schema = sarifSchema
-	doc.AddRun(run)
-	return writeDocument(w, doc)
+	return writeDocument(w, sarifDocument{doc, []sarifRun{{run, results}}})
 }
+
+// The types below have fields of the library's types in another form. It leaves out an empty list of suppressions; by the standard
+// either all results of a run have a list or none, so that one of them says whether anybody looked for suppressions.
+type (
+	sarifDocument struct {
+		*sarif.Report
+		Runs []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		*sarif.Run
+		Results []sarifResult `json:"results"`
+	}
+	sarifResult struct {
+		*sarif.Result
+		Suppressions []*sarif.Suppression `json:"suppressions"`
+	}
+)
 
 // semver is the form of a semantic version, with or without the v of a tag.
 const semver = `^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`
 
-// mostSevere keeps at most limit findings, in their order, and says how many it dropped.
-func mostSevere(findings []lint.Finding, limit int) ([]lint.Finding, int) {
-	dropped := len(findings) - limit
+// mostSevere keeps at most limit entries, in their order, and says how many it dropped. Those that are silenced go first.
+func mostSevere(entries []entry, limit int) ([]entry, int) {
+	dropped := len(entries) - limit
 	if dropped <= 0 {
-		return findings, 0
+		return entries, 0
 	}
-	order := make([]int, len(findings))
+	order := make([]int, len(entries))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(findings[b].Severity, findings[a].Severity) })
+	weight := func(i int) lint.Severity {
+		if entries[i].suppression != nil {
+			return lint.Off
+		}
+		return entries[i].Severity
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	order = order[:limit]
 	slices.Sort(order)
-	kept := make([]lint.Finding, 0, limit)
+	kept := make([]entry, 0, limit)
 	for _, i := range order {
-		kept = append(kept, findings[i])
+		kept = append(kept, entries[i])
 	}
 	return kept, dropped
 }
@@ -92,8 +115,8 @@ func (s *sarifWriter) rules() []*lint.Meta {
 	for _, m := range rules {
 		known[m.ID] = true
 	}
-	for i := range s.Findings {
-		if m := s.Findings[i].Rule; !known[m.ID] {
+	for _, e := range s.entries() {
+		if m := e.Rule; !known[m.ID] {
 			known[m.ID] = true
 			rules = append(rules, m)
 		}
@@ -183,7 +206,8 @@ func levelOf(s lint.Severity) string {
 	return sarif.LevelNote
 }
 
-func (s *sarifWriter) result(f *lint.Finding) *sarif.Result {
+func (s *sarifWriter) result(e entry) sarifResult {
+	f := e.Finding
 	related := f.Related[:min(len(f.Related), maxRelated)]
 	r := sarif.NewRuleResult(f.Rule.ID).
 		WithRuleIndex(s.ruleIndex[f.Rule.ID]).
@@ -199,7 +223,12 @@ func (s *sarifWriter) result(f *lint.Finding) *sarif.Result {
 	if fp := f.Fingerprint(); fp != "" {
 		r.WithPartialFingerprints(map[string]string{sarifKey: fp})
 	}
-	return r
+	out := sarifResult{r, []*sarif.Suppression{}}
+	if x := e.suppression; x != nil { // an annotation is in the source
+		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind("inSource").
+			WithJustification(x.Reason).WithLocation(s.location(x.Where, f.Object, nil)))
+	}
+	return out
 }
 
 // messageOf puts into one message what the other formats show apart. Related places are linked from it, since viewers show

@@ -102,8 +102,8 @@ func TestSARIFRuleIndex(t *testing.T) {
 		if res.RuleIndex < 0 || res.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[res.RuleIndex].ID != res.RuleID {
 			t.Errorf("result %d of %s has rule index %d", i, res.RuleID, res.RuleIndex)
 		}
-		if res.Suppressions != nil {
-			t.Errorf("result %d is said to be suppressed", i)
+		if string(res.Suppressions) != "[]" {
+			t.Errorf("result %d: suppressions %s, want none, and a list", i, res.Suppressions)
 		}
 		want := map[lint.Severity]string{lint.Error: "error", lint.Warning: "warning", lint.Info: "note"}[r.Findings[i].Severity]
 		if res.Level != want {
@@ -140,34 +140,85 @@ func TestSARIFInvocation(t *testing.T) {
 	}
 }
 
-// GitHub refuses a run of too many results as a whole, so the least severe are left out, and the log says so.
+// GitHub refuses a run of too many results as a whole, so what is silenced and then the least severe are left out, and the log says so.
 func TestSARIFLimit(t *testing.T) {
-	r := &lint.Report{}
-	for i, s := range []lint.Severity{lint.Info, lint.Error, lint.Warning, lint.Info, lint.Error} {
-		r.Findings = append(r.Findings, lint.Finding{Rule: notDNS, Severity: s, Message: fmt.Sprint("m", i), Location: object.Location{File: "a"}})
+	f := func(i int, s lint.Severity) lint.Finding {
+		return lint.Finding{Rule: notDNS, Severity: s, Message: fmt.Sprint("m", i), Location: object.Location{File: "a"}}
 	}
-	var buf bytes.Buffer
-	w := bufio.NewWriter(&buf)
-	if err := writeSARIFUpTo(w, newView(r, Options{}), 4); err != nil {
-		t.Fatal(err)
+	findings := []lint.Finding{f(0, lint.Info), f(1, lint.Error), f(3, lint.Warning), f(5, lint.Info), f(6, lint.Error)}
+	silenced := []lint.SuppressedFinding{{Finding: f(2, lint.Error)}, {Finding: f(4, lint.Warning)}}
+	for _, c := range []struct {
+		name       string
+		suppressed []lint.SuppressedFinding
+		limit      int
+		want       string
+		left       string
+	}{
+		{"the least severe goes", nil, 4, "m0 m1 m3 m6", "1 finding left out"},
+		{"what is silenced goes first", silenced, 6, "m0 m1 m2 m3 m5 m6", "1 finding left out"},
+		{"then the least severe", silenced, 4, "m0 m1 m3 m6", "3 findings left out"},
+		{"all fit", silenced, 7, "m0 m1 m2 m3 m4 m5 m6", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &lint.Report{Findings: findings, Suppressed: c.suppressed}
+			var buf bytes.Buffer
+			w := bufio.NewWriter(&buf)
+			if err := writeSARIFUpTo(w, newView(r, Options{}), c.limit); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			var log sarifLog
+			if err := json.Unmarshal(buf.Bytes(), &log); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, res := range log.Runs[0].Results {
+				text, _, _ := strings.Cut(res.Message.Text, ".")
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+			notes := log.Runs[0].Invocations[0].ToolExecutionNotifications
+			switch {
+			case c.left == "" && len(notes) == 0:
+			case len(notes) != 1 || notes[0].Level != "warning" || c.left == "" || !strings.HasPrefix(notes[0].Message.Text, c.left):
+				t.Errorf("the log says %+v", notes)
+			}
+		})
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
+}
+
+// Every result of a run says whether it is silenced, and those that are say why and where.
+func TestSARIFSuppressions(t *testing.T) {
+	r := suppressed(t)
+	results := sarifOf(t, Options{}, r).Runs[0].Results
+	if len(results) != len(r.Findings)+len(r.Suppressed) {
+		t.Fatalf("%d results", len(results))
 	}
-	var log sarifLog
-	if err := json.Unmarshal(buf.Bytes(), &log); err != nil {
-		t.Fatal(err)
+	silenced := 0
+	for i, res := range results {
+		var list []struct {
+			Kind, Justification string
+			Location            struct {
+				PhysicalLocation struct{ Region struct{ StartLine int } }
+			}
+		}
+		if err := json.Unmarshal(res.Suppressions, &list); err != nil {
+			t.Fatalf("result %d: %v", i, err)
+		}
+		if len(list) == 0 {
+			continue
+		}
+		silenced++
+		if x := list[0]; x.Kind != "inSource" || x.Justification != r.Suppressed[0].Suppression.Reason || x.Location.PhysicalLocation.Region.StartLine != 7 {
+			t.Errorf("result %d: %+v", i, x)
+		}
 	}
-	var got []string
-	for _, res := range log.Runs[0].Results {
-		got = append(got, res.Message.Text)
-	}
-	if diff := cmp.Diff([]string{"m0. Help: Write resolution: DNS.", "m1. Help: Write resolution: DNS.", "m2. Help: Write resolution: DNS.", "m4. Help: Write resolution: DNS."}, got); diff != "" {
-		t.Error(diff)
-	}
-	notes := log.Runs[0].Invocations[0].ToolExecutionNotifications
-	if len(notes) != 1 || notes[0].Level != "warning" || !strings.HasPrefix(notes[0].Message.Text, "1 finding left out") {
-		t.Errorf("the log says %+v", notes)
+	if silenced != len(r.Suppressed) {
+		t.Errorf("%d results are silenced, want %d", silenced, len(r.Suppressed))
 	}
 }
 

@@ -28,7 +28,7 @@ func TestJSONMeetsSchema(t *testing.T) {
 	}
 	for _, g := range goldens {
 		if g.format == "json" {
-			t.Run(g.name, func(t *testing.T) { validate(t, schema, goldenReport(t, g.format, g.opt, g.empty)) })
+			t.Run(g.name, func(t *testing.T) { validate(t, schema, write(t, g.format, g.opt, g.report(t))) })
 		}
 	}
 }
@@ -49,6 +49,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"remove with a value", `"op": "remove"`, `"value": 1, "op": "remove"`},
 		{"dotted path of an operation", `"path": "/spec/resolution"`, `"path": "spec.resolution"`},
 		{"missing field", `"suppressed": null`, `"fingerprint": ""`},
+		{"suppressed without a reason", `"suppressed": null`, `"suppressed": {"reason": "", "where": "a.yaml:1:1", "until": ""}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := strings.Replace(good, c.old, c.new, 1)
@@ -107,7 +108,7 @@ func TestSARIFMeetsOfficialSchema(t *testing.T) {
 	schema := officialSARIFSchema(t)
 	for _, g := range goldens {
 		if g.format == "sarif" {
-			t.Run(g.name, func(t *testing.T) { validate(t, schema, goldenReport(t, g.format, g.opt, g.empty)) })
+			t.Run(g.name, func(t *testing.T) { validate(t, schema, write(t, g.format, g.opt, g.report(t))) })
 		}
 	}
 	t.Run("refuses", func(t *testing.T) {
@@ -159,14 +160,6 @@ func officialSARIFSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return schema
-}
-
-func goldenReport(t *testing.T, format string, opt Options, empty bool) []byte {
-	t.Helper()
-	if empty {
-		return write(t, format, opt, &lint.Report{})
-	}
-	return write(t, format, opt, fixture(t))
 }
 
 func decode(t *testing.T, doc []byte) any {

@@ -202,8 +202,15 @@ func summary(v *view) string {
 		}
 		fmt.Fprintf(&b, "%s: %s in %s", count(len(v.Findings), "finding"), strings.Join(parts, ", "), count(len(files), "file"))
 	}
+	var left []string
 	if v.hidden > 0 {
-		fmt.Fprintf(&b, " (%d below %s not shown)", v.hidden, v.opt.MinSeverity)
+		left = append(left, fmt.Sprintf("%d below %s not shown", v.hidden, v.opt.MinSeverity))
+	}
+	if n := len(v.Suppressed); n > 0 {
+		left = append(left, fmt.Sprintf("%d suppressed", n))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(left, ", "))
 	}
 	fmt.Fprintf(&b, "; %s judged", count(v.Stats.Judged, "object"))
 	if n := len(v.Problems); n > 0 {

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/webhook"
+)
+
+// clusterFlags say which API server is meant.
+type clusterFlags struct{ kubeconfig, context string }
+
+func (f *clusterFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where the API server is; by default $KUBECONFIG, else the Pod's own")
+	flags.StringVar(&f.context, "kube-context", "", "`NAME` of the context in it")
+}
+
+// connect finds the API server: what flags or KUBECONFIG name, else the one of the Pod that this is, else ~/.kube/config.
+func (f *clusterFlags) connect(getenv func(string) string) (*rest.Config, error) {
+	if f.kubeconfig == "" && f.context == "" && getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		cfg, err := rest.InClusterConfig()
+		if err == nil || !errors.Is(err, rest.ErrNotInCluster) {
+			return named(cfg), err
+		}
+	}
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	loading.ExplicitPath = f.kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w", err)
+	}
+	return named(cfg), nil
+}
+
+// named lets the API server's logs say who asks.
+func named(cfg *rest.Config) *rest.Config {
+	if cfg != nil {
+		cfg.UserAgent = "meshvet/" + thisBuild().version
+	}
+	return cfg
+}
+
+// webhookFlags are the flags of `meshvet webhook`. Where others of Kubernetes' controllers have the same, it is called the same.
+type webhookFlags struct {
+	cluster       clusterFlags
+	options       webhook.Options
+	tlsMode       *choice
+	tlsMinVersion *choice
+	zap           zap.Options
+}
+
+func (a *app) newWebhookCommand() *cobra.Command {
+	f := &webhookFlags{
+		tlsMode:       newChoice(string(webhook.Provided), string(webhook.CertManager), string(webhook.Rotate), string(webhook.Provided)),
+		tlsMinVersion: newChoice("1.2", "1.2", "1.3"),
+	}
+	cmd := &cobra.Command{
+		Use:   "webhook",
+		Short: "Answer the admission requests of a cluster",
+		Long: `Webhook answers the API server of a cluster about each ServiceEntry and DestinationRule that somebody applies, with the
+findings that lint would have for it among all objects of the cluster. By default every finding is a warning; the key webhook of the
+configuration says which findings deny, and for whom.
+
+It is run by the Helm chart charts/meshvet, which also tells the API server of it.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.webhook(cmd.Context(), f) },
+	}
+	o := &f.options
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.ConfigFile, "config", "c", "", "configuration `FILE`, read again when it changes; by default there is none")
+	f.cluster.add(flags)
+	flags.IntVar(&o.Port, "webhook-port", 9443, "`PORT` on which requests are answered")
+	flags.StringVar(&o.CertDir, "webhook-cert-path", "/certs", "`FOLDER` of the certificate, which is read again when it changes")
+	flags.StringVar(&o.CertName, "webhook-cert-name", "tls.crt", "`FILE` of the certificate in it")
+	flags.StringVar(&o.KeyName, "webhook-cert-key", "tls.key", "`FILE` of the private key in it")
+	flags.Var(f.tlsMode, "tls-mode", "where the certificate comes from; rotate makes and renews it")
+	flags.Var(f.tlsMinVersion, "tls-min-version", "the oldest version of TLS that is spoken")
+	flags.StringVar(&o.Namespace, "namespace", "", "`NAMESPACE` that the server runs in; by default $POD_NAMESPACE, else that of its ServiceAccount")
+	flags.StringVar(&o.Secret, "tls-secret", "", "with --tls-mode rotate: `NAME` of the Secret of the certificate")
+	flags.StringVar(&o.Service, "service", "", "with --tls-mode rotate: `NAME` of the Service that the API server calls")
+	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration", "", "with --tls-mode rotate: `NAME` of the ValidatingWebhookConfiguration that is given the CA")
+	flags.StringVar(&o.MeshConfigMap, "mesh-config-map", "istio", "`NAME` of the ConfigMap with Istio's mesh configuration, istio-REVISION for a revision")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "`ADDRESS` of /metrics; 0 for none")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081", "`ADDRESS` of /healthz and /readyz; 0 for none")
+	flags.StringVar(&o.PprofAddress, "pprof-bind-address", "0", "`ADDRESS` of /debug/pprof, such as localhost:6060; 0 for none")
+	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second, "time in which the server goes on answering once it is told to end")
+	flags.BoolVar(&o.HTTP2, "enable-http2", false, "speak HTTP/2, too, which API servers do not need")
+	zapFlags := flag.NewFlagSet("zap", flag.ContinueOnError)
+	f.zap.BindFlags(zapFlags)
+	flags.AddGoFlagSet(zapFlags)
+
+	complete(cmd, "tls-mode", f.tlsMode.words)
+	complete(cmd, "tls-min-version", f.tlsMinVersion.words)
+	cmd.AddCommand(a.newWebhookCheckCommand())
+	return cmd
+}
+
+func (a *app) webhook(ctx context.Context, f *webhookFlags) error {
+	o := f.options
+	var err error
+	if o.Cluster, err = f.cluster.connect(a.getenv); err != nil {
+		return err
+	}
+	if o.Rules, err = allRules(ctx); err != nil {
+		return err
+	}
+	o.TLSMode = webhook.TLSMode(f.tlsMode.value)
+	o.TLSMinVersion = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}[f.tlsMinVersion.value]
+	o.Namespace = cmp.Or(o.Namespace, a.getenv("POD_NAMESPACE"), ownNamespace())
+	o.Pod = a.getenv("POD_NAME")
+	o.DocsURL, o.Version = docsURL, thisBuild().version
+	o.Log = zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(a.stderr))
+	return webhook.Run(ctx, o)
+}
+
+// ownNamespace is the namespace of the ServiceAccount whose token is mounted, "" outside of a Pod.
+func ownNamespace() string {
+	ns, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(ns))
+}
+
+func (a *app) newWebhookCheckCommand() *cobra.Command {
+	var cluster clusterFlags
+	namespace := "default"
+	timeout := 30 * time.Second
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Ask a cluster whether its webhook answers",
+		Long: `Check has the API server create a faulty ServiceEntry as a dry run, and prints what it warns of. Nothing is stored.
+
+Exit codes: 0 meshvet warned or refused, 1 it did not have a say, 2 the question could not be asked.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			code, err := a.checkWebhook(ctx, &cluster, namespace)
+			a.code = code
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	cluster.add(flags)
+	flags.StringVarP(&namespace, "namespace", "n", namespace, "`NAMESPACE` that the webhook judges")
+	flags.DurationVar(&timeout, "timeout", timeout, "time to wait for the answer")
+	return cmd
+}
+
+func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace string) (int, error) {
+	cfg, err := cluster.connect(a.getenv)
+	if err != nil {
+		return 0, err
+	}
+	all, err := allRules(ctx)
+	if err != nil {
+		return 0, err
+	}
+	checked, err := webhook.Check(ctx, cfg, namespace, ruleIDs(all))
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range checked.Warnings {
+		fmt.Fprintln(a.stdout, "Warning: "+clean(w))
+	}
+	if checked.Denial != "" {
+		fmt.Fprintln(a.stdout, "Denied: "+clean(checked.Denial))
+	}
+	if !checked.Judged {
+		fmt.Fprintf(a.stdout, "meshvet had no say in namespace %s: no warning names a rule\n", clean(namespace))
+		return exitFindings, nil
+	}
+	fmt.Fprintf(a.stdout, "meshvet answers in namespace %s\n", clean(namespace))
+	return exitClean, nil
+}
+
+func ruleIDs(all []lint.Rule) []string {
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = all[i].ID
+	}
+	return out
+}

@@ -93,7 +93,7 @@ func TestNeighbours(t *testing.T) {
 				if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" || !all {
 					t.Errorf("all %v (-want +got):\n%s", all, diff)
 				}
-				for most := range len(list) {
+				for most := range list {
 					if some, all := ix.Neighbours(x, most); all || !slices.Equal(list[:most], some) {
 						t.Errorf("%d neighbours are others than the first, all %v", most, all)
 					}

@@ -34,6 +34,9 @@ ISTIOCTL      ?= istioctl
 # Where the programs are built that stand for a cluster in tests, and the helm among them.
 E2E_TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/meshvet/e2e
 HELM      ?= $(E2E_TOOLS)/helm
+# What builds the image, and what it is called; the chart asks for the version without a v.
+CONTAINER ?= docker
+IMAGE     ?= ghcr.io/meshvet/meshvet:$(VERSION:v%=%)
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -55,6 +58,10 @@ help: ## Print this list
 .PHONY: build
 build: ## Build bin/meshvet, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/meshvet ./cmd/meshvet
+
+.PHONY: image
+image: ## Build the container image (IMAGE=NAME:TAG, CONTAINER=podman)
+	$(CONTAINER) build --build-arg VERSION='$(VERSION)' --build-arg REVISION="$$(git rev-parse HEAD)" --tag '$(IMAGE)' .
 
 .PHONY: test
 test: ## Run the tests, those of the Rego policies included

@@ -75,7 +75,7 @@ func (r *Release) startPod(ctx context.Context) (*Pod, error) {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
-	if err := r.impersonate(kubeconfig); err != nil {
+	if err := r.impersonate(kubeconfig, object.Spec.ServiceAccountName); err != nil {
 		return nil, err
 	}
 	env, err := environment(object, container)
@@ -238,13 +238,12 @@ func environment(pod *corev1.Pod, container *corev1.Container) ([]string, error)
 	return env, nil
 }
 
-// impersonate writes a kubeconfig whose user is the administrator in the role of the chart's ServiceAccount.
-func (r *Release) impersonate(path string) error {
+// impersonate writes a kubeconfig whose user is the administrator in the role of a ServiceAccount of the release.
+func (r *Release) impersonate(path, account string) error {
 	config, err := clientcmd.LoadFromFile(r.cluster.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
-	account := r.deployment.Spec.Template.Spec.ServiceAccountName
 	for _, user := range config.AuthInfos {
 		user.Impersonate = "system:serviceaccount:" + r.Namespace + ":" + account
 		user.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + r.Namespace, "system:authenticated"}

@@ -182,7 +182,7 @@ func (p *Pod) arguments(container *corev1.Container, mounts map[string]string) (
 		"--metrics-bind-address":      {&p.MetricsPort, "127.0.0.1:"},
 		"--health-probe-bind-address": {&p.HealthPort, "127.0.0.1:"},
 	} {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -197,8 +197,8 @@ func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, flag+"=") })
 }
 
-// freePort returns a port that nobody listened on a moment ago.
-func freePort() (int, error) {
+// FreePort returns a port that nobody listened on a moment ago.
+func FreePort() (int, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0") //nolint:noctx // nothing to wait for
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)

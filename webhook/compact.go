@@ -84,7 +84,7 @@ func compact(raw map[string]any) map[string]any {
 }
 
 func compactMeta(meta map[string]any) map[string]any {
-	out := pick(meta, "name", "namespace", "generateName", "labels", "creationTimestamp")
+	out := pick(meta, "name", "namespace", "generateName", "labels", "creationTimestamp", "deletionTimestamp")
 	annotations, ok := meta["annotations"].(map[string]any)
 	if !ok {
 		return out

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -55,6 +57,8 @@ type Handler struct {
 	metrics *metrics
 	log     logr.Logger
 	seen    atomic.Uint64
+	// namespace reads a Namespace that the index does not have yet; nil reads none.
+	namespace func(ctx context.Context, name string) (*object.Object, error)
 }
 
 // What a request was answered with, in metrics.
@@ -130,7 +134,12 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	if h.seen.Add(1)%sampleEvery == 0 {
 		engine = rs.timed
 	}
-	verdict, report, err := judge(ctx, engine, cfg, h.index.Snapshot(), change)
+	ix := h.inView(ctx, h.index.Snapshot(), req.Namespace)
+	if why := forced(ix, req); why != "" {
+		h.index.Expect(change.key(), nil)
+		return pass("skipped", why), unchanged
+	}
+	verdict, report, err := judge(ctx, engine, cfg, ix, change)
 	if err != nil {
 		return h.unjudged(cfg, req, err), failed
 	}
@@ -139,6 +148,9 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	h.metrics.decided(&decision)
 	h.record(req, verdict.Object, &decision)
 	response := h.wording.Response(&decision, verdict)
+	if response.Allowed && (req.DryRun == nil || !*req.DryRun) {
+		h.index.Expect(verdict.Object, change.object)
+	}
 	switch {
 	case !response.Allowed && len(decision.with(lint.Deny)) > 0:
 		return response, denied
@@ -146,6 +158,34 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		return response, failed
 	}
 	return response, allowed
+}
+
+// inView adds the Namespace of a request that is so new that the informers have not seen it: actions go by its labels.
+func (h *Handler) inView(ctx context.Context, ix *mesh.Index, ns string) *mesh.Index {
+	if h.namespace == nil || ns == "" || ix.Get(object.Key{Kind: object.Namespace, Name: ns}) != nil {
+		return ix
+	}
+	o, err := h.namespace(ctx, ns)
+	if err != nil {
+		h.log.V(1).Info("the namespace of a request cannot be read", "namespace", ns, "error", err.Error())
+		return ix
+	}
+	return ix.With(o)
+}
+
+// forced says why a removal is not to be held up, "" if it may be: Kubernetes' own controllers would try again for ever, and a namespace
+// would never end.
+func forced(ix *mesh.Index, req *admissionv1.AdmissionRequest) string {
+	if req.Operation != admissionv1.Delete {
+		return ""
+	}
+	if slices.Contains(req.UserInfo.Groups, "system:serviceaccounts:kube-system") {
+		return "a controller of Kubernetes removes it"
+	}
+	if ns := ix.Get(object.Key{Kind: object.Namespace, Name: req.Namespace}); ns != nil && ns.Root().At("metadata", "deletionTimestamp").Set() {
+		return "the namespace is being deleted"
+	}
+	return ""
 }
 
 // pass lets a request through without having judged it; the audit log says why.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/mesh"
@@ -18,11 +19,31 @@ type Index struct {
 	config   *object.Object // the ConfigMap with Istio's mesh configuration, nil if there is none
 	complete map[object.Kind]bool
 	store    *mesh.Store
+	now      func() time.Time
+
+	// What was admitted counts before the informers see it, so that the DestinationRule that follows its ServiceEntry in one kubectl apply is
+	// judged in the light of it.
+	expected map[object.Key]*expectation
+	due      []*expectation // by the time at which they end
 }
+
+// expectation is a change that was admitted and not yet seen.
+type expectation struct {
+	key    object.Key
+	before *object.Object // what the informers had last seen, nil if nothing
+	ends   time.Time
+}
+
+const (
+	// expectFor is how long a change counts that is not seen: something after the webhook has refused it.
+	expectFor = 2 * time.Second
+	// mostExpected bounds the changes that wait to be seen.
+	mostExpected = 1000
+)
 
 // NewIndex returns an empty index.
 func NewIndex(settings mesh.Settings) *Index {
-	x := &Index{settings: settings, complete: map[object.Kind]bool{}}
+	x := &Index{settings: settings, complete: map[object.Kind]bool{}, now: time.Now, expected: map[object.Key]*expectation{}}
 	x.rebuild(nil)
 	return x
 }
@@ -31,7 +52,45 @@ func NewIndex(settings mesh.Settings) *Index {
 func (x *Index) Snapshot() *mesh.Index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.expire()
 	return x.store.Snapshot()
+}
+
+// Expect takes over a change that was admitted: an object, or its removal (nil). If the informers do not see it soon, it is taken back.
+func (x *Index) Expect(k object.Key, o *object.Object) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.expire()
+	if len(x.due) >= mostExpected {
+		return
+	}
+	e := &expectation{key: k, before: x.store.Snapshot().Get(k), ends: x.now().Add(expectFor)}
+	if earlier := x.expected[k]; earlier != nil {
+		e.before = earlier.before
+	}
+	x.expected[k] = e
+	x.due = append(x.due, e)
+	x.set(k, o)
+}
+
+// expire takes back the changes that nobody has seen in time.
+func (x *Index) expire() {
+	for len(x.due) > 0 && !x.now().Before(x.due[0].ends) {
+		e := x.due[0]
+		x.due = x.due[1:]
+		if x.expected[e.key] == e {
+			delete(x.expected, e.key)
+			x.set(e.key, e.before)
+		}
+	}
+}
+
+func (x *Index) set(k object.Key, o *object.Object) {
+	if o == nil {
+		x.store.Delete(k)
+	} else {
+		x.store.Put(o)
+	}
 }
 
 // Put adds an object, or replaces the one with its key.
@@ -42,6 +101,7 @@ func (x *Index) Put(o *object.Object) {
 		x.setConfig(o)
 		return
 	}
+	delete(x.expected, o.Key)
 	x.store.Put(o)
 }
 
@@ -53,6 +113,7 @@ func (x *Index) Delete(k object.Key) {
 		x.setConfig(nil)
 		return
 	}
+	delete(x.expected, k)
 	x.store.Delete(k)
 }
 
@@ -83,7 +144,7 @@ func (x *Index) Retain(k object.Kind, keep func(object.Key) bool) {
 	}
 	var gone []object.Key
 	for o := range x.store.Snapshot().All(k) {
-		if !keep(o.Key) {
+		if !keep(o.Key) && x.expected[o.Key] == nil {
 			gone = append(gone, o.Key)
 		}
 	}

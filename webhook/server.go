@@ -124,6 +124,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	s.handler.namespace = cluster.namespace
 	s.watches = newWatches(cluster, s.index, o.Log.WithName("index"), s.root(), o.MeshConfigMap)
 	if err := s.metrics.register(crmetrics.Registry, newWatchCollector(s.index, s.watches)); err != nil {
 		return err

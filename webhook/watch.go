@@ -51,6 +51,15 @@ type cluster struct {
 	access    authorization.SelfSubjectAccessReviewInterface
 }
 
+// namespace reads a Namespace.
+func (c *cluster) namespace(ctx context.Context, name string) (*object.Object, error) {
+	u, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read namespace %s: %w", name, err)
+	}
+	return read(u.Object)
+}
+
 func newCluster(cfg *rest.Config) (*cluster, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst = 50, 100 // a dozen kinds are listed at once when the server starts

@@ -62,11 +62,16 @@ func (e *Engine) reviewGone(ctx context.Context, ix *mesh.Index, gone *object.Ob
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	for _, f := range v.findings {
-		if !slices.ContainsFunc(report.Findings, func(other Finding) bool { return other.Rule.ID == f.Rule.ID && sharePlace(other, f) }) {
-			report.Findings = append(report.Findings, f)
-		}
+	v.silence(gone)
+	told := slices.Clone(report.Findings)
+	for _, s := range report.Suppressed { // what is accepted there is accepted here
+		told = append(told, s.Finding)
 	}
+	left := slices.DeleteFunc(v.findings, func(f Finding) bool {
+		return slices.ContainsFunc(told, func(other Finding) bool { return other.Rule.ID == f.Rule.ID && sharePlace(other, f) })
+	})
+	shown, suppressed := splitSuppressed(left)
+	report.Findings, report.Suppressed = append(report.Findings, shown...), append(report.Suppressed, suppressed...)
 	report.Problems = append(report.Problems, v.problems...)
 	report.sort()
 	return nil

@@ -374,3 +374,40 @@ func FuzzIgnore(f *testing.F) {
 		}
 	})
 }
+
+// What a removal leaves behind is silenced by the annotation of what is removed, or by that of the object on which the same is found.
+func TestReviewSuppressesWhatRemovalLeaves(t *testing.T) {
+	route := object.Key{Kind: object.VirtualService, Namespace: "shop", Name: "api"}
+	r := simple("MX306", object.ServiceEntry, finds(nil, "the route leads nowhere", about(route)))
+	r.CheckGone = finds(nil, "the route will lead nowhere", about(route))
+	e := newEngine(t, r)
+	loud, silent := load(t, "a.yaml", entry).Objects[0], load(t, "a.yaml", annotated("meshvet.dev/ignore: MX306", reasoned)).Objects[0]
+	other := load(t, "b.yaml", strings.Replace(annotated("meshvet.dev/ignore: MX306", reasoned), "name: api", "name: other", 1)).Objects[0]
+	for _, c := range []struct {
+		name              string
+		gone              *object.Object
+		around            []*object.Object
+		found, suppressed int
+	}{
+		{"neither", loud, nil, 1, 0},
+		{"of what is removed", silent, nil, 0, 1},
+		{"of what stays", loud, []*object.Object{other}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := e.Review(context.Background(), indexed(), lint.Review{Gone: c.gone}, c.around)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Findings) != c.found || len(r.Suppressed) != c.suppressed {
+				t.Errorf("found %v, suppressed %v", told(r.Findings), r.Suppressed)
+			}
+		})
+	}
+}
+
+// about is a related place in another object.
+func about(k object.Key) lint.Extra {
+	return func(f *lint.Finding) {
+		f.Related = append(f.Related, lint.Related{Object: k, Path: object.Path{"spec", "http"}})
+	}
+}

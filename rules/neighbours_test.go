@@ -199,4 +199,3 @@ func findingsOf(t *testing.T, e *lint.Engine, ix *mesh.Index, o *object.Object) 
 	}
 	return out
 }
-

@@ -276,7 +276,7 @@ func clientsOf(ix *mesh.Index, merged *mesh.Merged, t *mesh.Target) []string {
 
 // servesGateways says whether gateways run in a namespace, as far as is known: a rule there may be for them alone.
 func servesGateways(ix *mesh.Index, ns string) bool {
-	return slices.Contains(ix.Settings().GatewayNamespaces, ns) || ix.AnyIn(object.Gateway, ns)
+	return slices.Contains(ix.Settings().GatewayNamespaces, ns) || ix.HasGateway(ns)
 }
 
 // sameExport proposes to export a rule for one host as its ServiceEntry is exported.

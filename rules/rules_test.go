@@ -15,7 +15,7 @@ import (
 )
 
 // all is the whole rule set: rules supersede one another, so no rule is tested alone.
-func all(t *testing.T) []lint.Rule {
+func all(t testing.TB) []lint.Rule {
 	t.Helper()
 	fromRego, err := policy.Load(context.Background(), policies.FS)
 	if err != nil {

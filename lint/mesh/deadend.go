@@ -49,13 +49,7 @@ const (
 // known. Left out are destinations that get no share of the traffic, mirrored requests, routes behind one that takes everything or on
 // ports that do not take them, and routes for sidecars of which another VirtualService of the same host may take the place.
 func (x *Index) DeadEnds(vs *object.Object) []DeadEnd {
-	if have, ok := x.deadEnds.Load(vs); ok {
-		list, _ := have.([]DeadEnd)
-		return list
-	}
-	list := x.findDeadEnds(vs)
-	x.deadEnds.Store(vs, list)
-	return list
+	return cached(x, deadEndsCache, vs, (*Index).findDeadEnds)
 }
 
 func (x *Index) findDeadEnds(vs *object.Object) []DeadEnd {

@@ -166,8 +166,8 @@ func (x *Index) SelectsEndpoint(t *Target, labels object.Value) bool {
 func (x *Index) Selected(t *Target) iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		selector := t.Object.Spec().At("workloadSelector", "labels")
-		for w := range x.All(object.WorkloadEntry) {
-			if NamespaceOf(w) == t.Namespace() && HasLabels(w.Spec(), selector) && !yield(w) {
+		for _, w := range x.workload.at(x.seed, t.Namespace()) {
+			if HasLabels(w.Spec(), selector) && !yield(w) {
 				return
 			}
 		}

@@ -39,13 +39,7 @@ const (
 // one of the hosts is not in view. An http route that holds for port 80 may be met there all the same: sidecars that read requests on
 // it for any host put the routes of all others there.
 func (x *Index) IdleRoutes(vs *object.Object) IdleRoutes {
-	if have, ok := x.idle.Load(vs); ok {
-		r, _ := have.(IdleRoutes)
-		return r
-	}
-	r := x.idleRoutes(vs)
-	x.idle.Store(vs, r)
-	return r
+	return cached(x, idleCache, vs, (*Index).idleRoutes)
 }
 
 func (x *Index) idleRoutes(vs *object.Object) IdleRoutes {

@@ -3,8 +3,8 @@ package mesh
 import (
 	"hash/maphash"
 	"iter"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -12,66 +12,35 @@ import (
 
 // Index is an immutable view of one mesh.
 type Index struct {
-	settings *Settings
-	seed     maphash.Seed
+	settings  *Settings
+	seed      maphash.Seed
+	providers map[Host]bool // hosts that serve the proxies themselves, as the mesh configuration says
 
 	objects  shards[object.Key, []*object.Object] // the last one counts; more than one means duplicates in files
-	byKind   map[object.Kind]*shards[object.Key, *object.Object]
+	byKind   map[object.Kind]shards[object.Key, *object.Object]
 	targets  lists[Host, *Target] // by each of their hosts, the oldest first
-	under    lists[string, Host]  // hosts of targets and rules by every suffix of whole labels, for wildcards
+	names    hostSet              // hosts of targets and rules
 	rules    lists[Host, *DestinationRule]
-	routes   lists[Host, *Route]           // http routes by the host of their destination
-	virtual  lists[Host, *object.Object]   // VirtualServices by each of their hosts, the oldest first
-	wildVS   lists[string, *object.Object] // those with a wildcard host by what follows its star
-	sentTo   lists[Host, *object.Object]   // VirtualServices by the hosts that their routes lead to
-	opaque   lists[listener, *Target]      // ServiceEntries by the listeners that their ports may need for themselves
-	spelt    lists[Host, *object.Object]   // ServiceEntries and DestinationRules by the hosts that they may have meant
-	spaces   shards[string, int]           // objects per namespace
-	oddHosts []Host                        // wildcard hosts of targets and rules whose star is not a whole label
+	opaque   lists[listener, *Target]          // ServiceEntries by the listeners that their ports may need for themselves
+	spelt    lists[Host, *object.Object]       // ServiceEntries and DestinationRules by the hosts that they may have meant
+	oddHosts []Host                            // wildcards among names whose star is not a whole label
+	ways                                       // what VirtualServices and HTTPRoutes say
+	choosing lists[label, *object.Object]      // Services by each label that they choose pods by
+	policies lists[object.Key, *object.Object] // BackendTLSPolicies by the object that they are for, by name
+	workload lists[string, *object.Object]     // WorkloadEntries by namespace, by name
+	spaces   shards[string, int]               // objects per namespace
 	complete map[object.Kind]bool
 	ambient  int // objects whose labels bind hosts or namespaces to the ambient data plane
 	wild     int // DestinationRules with a wildcard host
 	http80   int // targets for which sidecars read requests on port 80
 
-	namesOnce  sync.Once
-	namespaces []string
-
-	destinationsOnce sync.Once
-	destinations     map[Host]bool // hosts that routes lead to from somewhere else
-
-	subsetsOnce   sync.Once
-	subsets       map[Host][]SubsetRoute // destinations that name a subset
-	gatewayOnce   sync.Once
-	gatewaySpaces []string
-
-	beyondOnce sync.Once
-	beyond     map[Host]bool // to which a gateway has a route
-
-	led *ledTo // made anew when a VirtualService changes
-
-	sidecarOnce   sync.Once
-	sidecars      map[string]*sidecars // by namespace
-	sidecarSpaces []string
-
-	portsOnce sync.Once
-	atPort    map[uint32][]Server // servers of Gateways by port
-
-	pools         sync.Map // of []pools, by the host string of rules, each made when it is first asked for
-	entrances     sync.Map // of entrance, by VirtualService, likewise
-	idle          sync.Map // of IdleRoutes, likewise
-	sidecarRoutes sync.Map // of bool: whether a VirtualService has routes for sidecars, likewise
-	deadEnds      sync.Map // of []DeadEnd, likewise
-	servers       sync.Map // of []Server, by host and port of a Service, likewise
-	clients       sync.Map // of []string, the client namespaces of a target, likewise
-	cleartext     sync.Map // of bool: whether http routes lead to a port of a host, likewise
-	gathered      sync.Mutex
-	gatherings    map[any]*gathering // by Host or listener, each made when it is first asked for
+	caches caches
 }
 
 // New returns an empty index.
 func New(settings Settings) *Index {
 	s := withDefaults(settings)
-	return &Index{settings: &s, seed: maphash.MakeSeed(), led: &ledTo{}, byKind: map[object.Kind]*shards[object.Key, *object.Object]{}}
+	return &Index{settings: &s, seed: maphash.MakeSeed(), providers: s.providers(), caches: newCaches()}
 }
 
 // Settings returns what is known of the mesh besides its objects.
@@ -102,38 +71,30 @@ func (x *Index) Without(keys ...object.Key) *Index {
 // WithComplete returns the index with kinds marked as completely known: of these, what is not in the index does not exist.
 func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 	y, _ := x.fork()
-	for _, k := range kinds {
-		y.complete[k] = true
-	}
+	y.know(kinds)
 	return y
 }
 
+// know marks kinds as complete.
+func (x *Index) know(kinds []object.Kind) {
+	x.complete = maps.Clone(x.complete)
+	if x.complete == nil {
+		x.complete = map[object.Kind]bool{}
+	}
+	for _, k := range kinds {
+		x.complete[k] = true
+	}
+	x.caches.forget(onCompleteness)
+}
+
+// fork copies the index, so that the copy can be written without the original seeing it.
 func (x *Index) fork() (*Index, *edit) {
-	y := &Index{
-		settings: x.settings, seed: x.seed, led: x.led,
-		objects: x.objects, targets: x.targets, under: x.under, rules: x.rules, routes: x.routes, virtual: x.virtual, wildVS: x.wildVS, sentTo: x.sentTo, opaque: x.opaque, spelt: x.spelt, spaces: x.spaces, ambient: x.ambient, wild: x.wild, http80: x.http80,
-		byKind: make(map[object.Kind]*shards[object.Key, *object.Object], len(x.byKind)+1), oddHosts: x.oddHosts, complete: make(map[object.Kind]bool, len(x.complete)),
+	y := *x
+	y.byKind = maps.Clone(x.byKind)
+	if y.byKind == nil {
+		y.byKind = map[object.Kind]shards[object.Key, *object.Object]{}
 	}
-	for k, s := range x.byKind {
-		c := *s
-		c.fork()
-		y.byKind[k] = &c
-	}
-	for k := range x.complete {
-		y.complete[k] = true
-	}
-	y.objects.fork()
-	y.targets.fork()
-	y.under.fork()
-	y.rules.fork()
-	y.routes.fork()
-	y.virtual.fork()
-	y.wildVS.fork()
-	y.sentTo.fork()
-	y.opaque.fork()
-	y.spelt.fork()
-	y.spaces.fork()
-	return y, &edit{x.seed}
+	return &y, &edit{x.seed}
 }
 
 // normal is the key under which an object is kept: one without a namespace counts as in "default".
@@ -173,118 +134,106 @@ func (x *Index) drop(e *edit, o *object.Object) {
 
 // link enters an object into the indexes that lookups use.
 func (x *Index) link(e *edit, o *object.Object) {
-	if o.Kind == object.VirtualService {
-		x.led = &ledTo{}
-	}
 	key := normal(o.Key)
 	kind := x.byKind[o.Kind]
-	if kind == nil {
-		kind = new(shards[object.Key, *object.Object])
-		kind.fork()
-		x.byKind[o.Kind] = kind
-	}
 	kind.set(e, key, o)
+	x.byKind[o.Kind] = kind
+	x.caches.forget(groundsOf(o.Kind))
 	x.count(e, o, 1)
-	for _, r := range x.routesOf(o) {
-		x.routes.insert(e, r.Host, r, func(a, b *Route) bool { return older("", "", a.Object, b.Object) })
-	}
-	for _, h := range x.virtualHosts(o) {
-		x.virtual.insert(e, h, o, olderVirtualService)
-		if h.IsWildcard() {
-			x.wildVS.insert(e, string(h[1:]), o, olderVirtualService)
-		}
-	}
-	for _, h := range x.destinationsOf(o) {
-		x.sentTo.insert(e, h, o, olderVirtualService)
-	}
 	for _, h := range x.spellings(o) {
-		x.spelt.insert(e, h, o, func(a, b *object.Object) bool { return older("", "", a, b) })
+		x.spelt.insert(e, h, o, byName)
 	}
-	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
-		for _, h := range t.Hosts {
-			x.name(e, h)
-			x.targets.insert(e, h, t, olderTarget)
-			x.noteOdd(h)
-		}
-		for _, l := range x.opaqueListeners(t) {
-			x.opaque.insert(e, l, t, olderTarget)
-		}
-		if x.onHTTP80(t) {
-			x.http80++
-		}
-	}
-	if o.Kind == object.DestinationRule {
+	switch o.Kind {
+	case object.ServiceEntry, object.Service:
+		x.linkTarget(e, targetOf(o, x.settings.ClusterDomain))
+	case object.DestinationRule:
 		if r := ruleOf(o, x.settings.ClusterDomain); r.Host != "" {
-			x.name(e, r.Host)
 			x.rules.insert(e, r.Host, r, olderRule)
-			x.noteOdd(r.Host)
+			x.name(e, r.Host)
 			x.countWild(r.Host, 1)
 		}
+	case object.VirtualService, object.HTTPRoute:
+		x.linkWays(e, o)
+	case object.BackendTLSPolicy:
+		for _, k := range policyTargets(o) {
+			x.policies.insert(e, k, o, byName)
+		}
+	case object.WorkloadEntry:
+		x.workload.insert(e, NamespaceOf(o), o, byName)
+	}
+}
+
+func (x *Index) linkTarget(e *edit, t *Target) {
+	for _, h := range t.Hosts {
+		x.targets.insert(e, h, t, olderTarget)
+		x.name(e, h)
+	}
+	for _, l := range x.opaqueListeners(t) {
+		x.opaque.insert(e, l, t, olderTarget)
+	}
+	if x.onHTTP80(t) {
+		x.http80++
+	}
+	for _, l := range labelsChosen(t.Object) {
+		x.choosing.insert(e, l, t.Object, byName)
 	}
 }
 
 func (x *Index) unlink(e *edit, o *object.Object) {
-	if o.Kind == object.VirtualService {
-		x.led = &ledTo{}
-	}
-	key := normal(o.Key)
-	if kind := x.byKind[o.Kind]; kind != nil {
-		kind.delete(e, key)
-	}
+	is := func(have *object.Object) bool { return have == o }
+	kind := x.byKind[o.Kind]
+	kind.delete(e, normal(o.Key))
+	x.byKind[o.Kind] = kind
+	x.caches.forget(groundsOf(o.Kind))
 	x.count(e, o, -1)
-	for _, r := range x.routesOf(o) {
-		x.routes.remove(e, r.Host, func(have *Route) bool { return have.Object == o })
-	}
-	for _, h := range x.virtualHosts(o) {
-		same := func(have *object.Object) bool { return have == o }
-		x.virtual.remove(e, h, same)
-		if h.IsWildcard() {
-			x.wildVS.remove(e, string(h[1:]), same)
-		}
-	}
-	for _, h := range x.destinationsOf(o) {
-		x.sentTo.remove(e, h, func(have *object.Object) bool { return have == o })
-	}
 	for _, h := range x.spellings(o) {
-		x.spelt.remove(e, h, func(have *object.Object) bool { return have == o })
+		x.spelt.remove(e, h, is)
 	}
-	if t := targetOf(o, x.settings.ClusterDomain); t != nil {
-		for _, h := range t.Hosts {
-			x.targets.remove(e, h, func(have *Target) bool { return have.Object == o })
-			x.unname(e, h)
-		}
-		for _, l := range x.opaqueListeners(t) {
-			x.opaque.remove(e, l, func(have *Target) bool { return have.Object == o })
-		}
-		if x.onHTTP80(t) {
-			x.http80--
-		}
-	}
-	if o.Kind == object.DestinationRule {
-		host := QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain)
-		if host != "" {
+	switch o.Kind {
+	case object.ServiceEntry, object.Service:
+		x.unlinkTarget(e, x.Target(o))
+	case object.DestinationRule:
+		if host := QualifyHost(o.Spec().Get("host").Str(), NamespaceOf(o), x.settings.ClusterDomain); host != "" {
 			x.rules.remove(e, host, func(have *DestinationRule) bool { return have.Object == o })
 			x.unname(e, host)
 			x.countWild(host, -1)
 		}
+	case object.VirtualService, object.HTTPRoute:
+		x.unlinkWays(e, o)
+	case object.BackendTLSPolicy:
+		for _, k := range policyTargets(o) {
+			x.policies.remove(e, k, is)
+		}
+	case object.WorkloadEntry:
+		x.workload.remove(e, NamespaceOf(o), is)
 	}
 }
 
-// name enters a host, before its first target or rule, into the lists by which wildcards find it.
+func (x *Index) unlinkTarget(e *edit, t *Target) {
+	is := func(have *Target) bool { return have.Object == t.Object }
+	for _, h := range t.Hosts {
+		x.targets.remove(e, h, is)
+		x.unname(e, h)
+	}
+	for _, l := range x.opaqueListeners(t) {
+		x.opaque.remove(e, l, is)
+	}
+	if x.onHTTP80(t) {
+		x.http80--
+	}
+	for _, l := range labelsChosen(t.Object) {
+		x.choosing.remove(e, l, func(have *object.Object) bool { return have == t.Object })
+	}
+}
+
 func (x *Index) name(e *edit, h Host) {
-	if len(x.targets.at(e.seed, h))+len(x.rules.at(e.seed, h)) == 0 {
-		for suffix := range suffixesOf(h) {
-			x.under.insert(e, suffix, h, func(Host, Host) bool { return false })
-		}
-	}
+	x.names.add(e, h)
+	x.noteOdd(h)
 }
 
-// unname takes a host out of them after its last target or rule.
 func (x *Index) unname(e *edit, h Host) {
-	if len(x.targets.at(e.seed, h))+len(x.rules.at(e.seed, h)) == 0 {
-		for suffix := range suffixesOf(h) {
-			x.under.remove(e, suffix, func(have Host) bool { return have == h })
-		}
+	if x.names.drop(e, h) {
+		x.forgetOdd(h)
 	}
 }
 
@@ -296,11 +245,8 @@ func (x *Index) count(e *edit, o *object.Object, by int) {
 	if o.Label("istio.io/dataplane-mode") == "ambient" || boundToWaypoint(o) {
 		x.ambient += by
 	}
-	n, _ := x.spaces.get(e.seed, ns)
-	if n += by; n > 0 {
-		x.spaces.set(e, ns, n)
-	} else {
-		x.spaces.delete(e, ns)
+	if adjust(&x.spaces, e, ns, by) {
+		x.caches.forget(onNamespaces)
 	}
 }
 
@@ -310,10 +256,13 @@ func (x *Index) countWild(h Host, by int) {
 	}
 }
 
+// byName orders objects by name, then namespace.
+func byName(a, b *object.Object) bool { return older("", "", a, b) }
+
 // WildcardRules is the number of DestinationRules with a wildcard host.
 func (x *Index) WildcardRules() int { return x.wild }
 
-// noteOdd remembers wildcards that label walks do not find. The list only grows; an entry without objects matches nothing.
+// noteOdd remembers wildcards that label walks do not find.
 func (x *Index) noteOdd(h Host) {
 	if h.IsWildcard() && !h.onLabel() && !slices.Contains(x.oddHosts, h) {
 		x.oddHosts = append(slices.Clip(x.oddHosts), h)
@@ -326,26 +275,10 @@ func (x *Index) noteOdd(h Host) {
 	}
 }
 
-// suffixesOf yields ".b.c", ".c" and "" for a.b.c; for a wildcard its own suffix too. They are parts of h, so that a long name
-// does not cost the square of its length.
-func suffixesOf(h Host) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		s, from := string(h), 0
-		if h.IsWildcard() {
-			if s = s[1:]; !yield(s) || s == "" {
-				return
-			}
-			if s[0] == '.' {
-				from = 1
-			}
-		}
-		for dot := strings.IndexByte(s[from:], '.'); dot >= 0; dot = strings.IndexByte(s[from:], '.') {
-			if s = s[from+dot:]; !yield(s) {
-				return
-			}
-			from = 1
-		}
-		yield("")
+// forgetOdd forgets one that no target or rule has any more.
+func (x *Index) forgetOdd(h Host) {
+	if i := slices.Index(x.oddHosts, h); i >= 0 {
+		x.oddHosts = slices.Delete(slices.Clone(x.oddHosts), i, i+1)
 	}
 }
 
@@ -368,15 +301,12 @@ func (x *Index) Duplicates(k object.Key) []*object.Object {
 func (x *Index) All(kind object.Kind) iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		s := x.byKind[kind]
-		if s == nil {
-			return
-		}
 		var list []*object.Object
 		for _, o := range s.all() {
 			list = append(list, o)
 		}
 		slices.SortFunc(list, func(a, b *object.Object) int {
-			if older("", "", a, b) {
+			if byName(a, b) {
 				return -1
 			}
 			return 1
@@ -390,23 +320,19 @@ func (x *Index) All(kind object.Kind) iter.Seq[*object.Object] {
 }
 
 // Count returns the number of objects of a kind.
-func (x *Index) Count(kind object.Kind) int {
-	if s := x.byKind[kind]; s != nil {
-		return s.n
-	}
-	return 0
+func (x *Index) Count(kind object.Kind) int { return x.byKind[kind].n }
+
+// HasGateway says whether a namespace holds a Gateway.
+func (x *Index) HasGateway(ns string) bool {
+	return cached(x, gatewayHomesCache, theOnly{}, (*Index).gatewayHomes)[ns]
 }
 
-// AnyIn says whether a namespace holds an object of a kind.
-func (x *Index) AnyIn(kind object.Kind, ns string) bool {
-	if s := x.byKind[kind]; s != nil {
-		for _, o := range s.all() {
-			if NamespaceOf(o) == ns {
-				return true
-			}
-		}
+func (x *Index) gatewayHomes(theOnly) map[string]bool {
+	out := map[string]bool{}
+	for gw := range x.All(object.Gateway) {
+		out[NamespaceOf(gw)] = true
 	}
-	return false
+	return out
 }
 
 // Complete says whether the index holds every object of a kind that exists in the mesh.
@@ -422,13 +348,14 @@ func (x *Index) HasNamespace(ns string) bool {
 
 // Namespaces returns the namespaces of all objects, sorted.
 func (x *Index) Namespaces() []string {
-	x.namesOnce.Do(func() {
+	return cached(x, namespacesCache, theOnly{}, func(x *Index, _ theOnly) []string {
+		var out []string
 		for ns := range x.spaces.all() {
-			x.namespaces = append(x.namespaces, ns)
+			out = append(out, ns)
 		}
-		slices.Sort(x.namespaces)
+		slices.Sort(out)
+		return out
 	})
-	return x.namespaces
 }
 
 // Store is an index that changes. It is safe for concurrent use.
@@ -471,11 +398,7 @@ func (s *Store) Delete(keys ...object.Key) {
 
 // MarkComplete says that the store holds every object of these kinds.
 func (s *Store) MarkComplete(kinds ...object.Kind) {
-	s.change(func(*edit) {
-		for _, k := range kinds {
-			s.index.complete[k] = true
-		}
-	})
+	s.change(func(*edit) { s.index.know(kinds) })
 }
 
 // MarkIncomplete says that there may be objects of these kinds that the store does not hold.

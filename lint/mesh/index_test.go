@@ -3,6 +3,7 @@ package mesh
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -154,6 +155,19 @@ func (u universe) exportTo() any {
 	return []any{u.pick("*", ".", "a", "b"), u.pick("*", ".", "a", "b")}[:1+u.r.IntN(2)]
 }
 
+func (u universe) port() int64 { return []int64{80, 443, 443}[u.r.IntN(3)] }
+
+func (u universe) destination() map[string]any {
+	d := map[string]any{"host": u.pick(u.host(), "svc")}
+	if u.r.IntN(3) > 0 {
+		d["port"] = map[string]any{"number": u.port()}
+	}
+	if u.r.IntN(3) == 0 {
+		d["subset"] = u.pick("v1", "v2")
+	}
+	return d
+}
+
 func (u universe) object(t *testing.T) *object.Object {
 	t.Helper()
 	meta := map[string]any{"name": u.pick("x", "y", "z"), "namespace": u.namespace()}
@@ -168,27 +182,72 @@ func (u universe) object(t *testing.T) *object.Object {
 	if u.r.IntN(3) == 0 {
 		spec["exportTo"] = u.exportTo()
 	}
-	switch u.r.IntN(10) {
+	switch u.r.IntN(17) {
 	case 0, 1, 2, 3:
 		raw["kind"] = "ServiceEntry"
 		spec["hosts"] = []any{u.host(), u.host()}[:1+u.r.IntN(2)]
-		spec["ports"] = []any{map[string]any{"number": int64(443), "name": "p", "protocol": u.pick("TLS", "HTTP", "TCP")}}
+		spec["ports"] = []any{
+			map[string]any{"number": u.port(), "name": "p", "protocol": u.pick("TLS", "HTTP", "TCP")},
+			map[string]any{"number": int64(80), "name": "q", "protocol": u.pick("TLS", "HTTP")},
+		}[:1+u.r.IntN(2)]
+		if u.r.IntN(4) == 0 {
+			spec["workloadSelector"] = map[string]any{"labels": map[string]any{"app": u.pick("p", "q")}}
+		}
 	case 4, 5, 6:
 		raw["kind"] = "DestinationRule"
-		spec["host"] = u.pick(u.host(), u.host(), "svc")
+		spec["host"] = u.pick(u.host(), u.host(), "svc", "API.example.com", "api.example.com.")
 		spec["trafficPolicy"] = map[string]any{"tls": map[string]any{"mode": "DISABLE"}}
+		spec["subsets"] = []any{map[string]any{"name": u.pick("v1", "v2")}}
 		if u.r.IntN(5) == 0 {
 			spec["workloadSelector"] = map[string]any{"matchLabels": map[string]any{"app": u.pick("p", "q")}}
 		}
-	case 7:
+	case 7, 8, 9:
 		raw["kind"] = "VirtualService"
-		spec["hosts"] = []any{u.host()}
-		spec["http"] = []any{map[string]any{"route": []any{map[string]any{"destination": map[string]any{"host": u.host(), "port": map[string]any{"number": int64(443)}}}}}}
-	case 8:
+		spec["hosts"] = []any{u.host(), u.host()}[:1+u.r.IntN(2)]
+		if u.r.IntN(3) == 0 {
+			spec["gateways"] = []any{u.pick("mesh", "x"), u.pick("mesh", "y")}[:1+u.r.IntN(2)]
+		}
+		for range 2 {
+			rule := map[string]any{"route": []any{map[string]any{"destination": u.destination()}, map[string]any{"destination": u.destination(), "weight": int64(1)}}[:1+u.r.IntN(2)]}
+			if u.r.IntN(3) == 0 {
+				rule["match"] = []any{map[string]any{"port": u.port()}}
+			}
+			kind := u.pick("http", "http", "tls", "tcp")
+			if kind == "http" && u.r.IntN(3) == 0 {
+				rule["mirror"] = u.destination()
+			}
+			have, _ := spec[kind].([]any)
+			spec[kind] = append(have, rule)
+		}
+	case 10:
 		raw["apiVersion"], raw["kind"], meta["name"], meta["namespace"] = "v1", "Namespace", u.namespace(), nil
+	case 11, 15:
+		raw["kind"] = "Gateway"
+		spec["selector"] = map[string]any{"app": u.pick("p", "q")}
+		spec["servers"] = []any{map[string]any{"port": map[string]any{"number": u.port(), "protocol": u.pick("HTTP", "TLS")}, "hosts": []any{u.host()}}}
+	case 12:
+		raw["kind"] = "Sidecar"
+		spec["egress"] = []any{map[string]any{"hosts": []any{u.pick("*/", "./", "a/") + u.host()}}}
+	case 13:
+		switch u.r.IntN(3) {
+		case 0:
+			raw["kind"] = "WorkloadEntry"
+			spec["labels"] = map[string]any{"app": u.pick("p", "q")}
+		case 1:
+			raw["kind"] = "EnvoyFilter"
+			spec["configPatches"] = []any{map[string]any{"applyTo": u.pick("CLUSTER", "VIRTUAL_HOST")}}
+		default:
+			raw["apiVersion"], raw["kind"] = "gateway.networking.k8s.io/v1", "BackendTLSPolicy"
+			spec["targetRefs"] = []any{map[string]any{"group": object.IstioGroup, "kind": "ServiceEntry", "name": u.pick("x", "y", "z")}, map[string]any{"group": "", "kind": "Service", "name": "svc"}}
+		}
+	case 14:
+		raw["apiVersion"], raw["kind"] = "gateway.networking.k8s.io/v1", "HTTPRoute"
+		spec["parentRefs"] = []any{map[string]any{"kind": u.pick("Gateway", "ServiceEntry"), "name": u.pick("x", "y", "z")}}
+		spec["rules"] = []any{map[string]any{"backendRefs": []any{map[string]any{"kind": u.pick("Hostname", "Service"), "name": u.pick("svc", u.host()), "port": u.port()}}}}
 	default:
 		raw["apiVersion"], raw["kind"], meta["name"] = "v1", "Service", "svc"
-		spec["ports"] = []any{map[string]any{"port": int64(443), "name": u.pick("tls", "http")}}
+		spec["selector"] = map[string]any{"app": u.pick("p", "q")}
+		spec["ports"] = []any{map[string]any{"port": u.port(), "name": u.pick("tls", "http")}}
 	}
 	o, err := object.FromMap(raw)
 	if err != nil {
@@ -206,12 +265,46 @@ func answers(ix *Index) []string {
 		"*example.com", "svc.a.svc.cluster.local", "svc.b.svc.cluster.local", "*.local",
 	}
 	clients := []string{"a", "b", "istio-system", "default", "nowhere"}
-	say("namespaces %v, may be ambient %v", ix.Namespaces(), ix.MayBeAmbient())
-	for _, kind := range []object.Kind{object.ServiceEntry, object.DestinationRule, object.VirtualService, object.Namespace, object.Service} {
-		say("%d of %s", ix.Count(kind), kind)
+	say("namespaces %v, may be ambient %v, wildcard rules %d", ix.Namespaces(), ix.MayBeAmbient(), ix.WildcardRules())
+	say("gateways in %v, sidecars in %v", ix.GatewayNamespaces(), ix.SidecarNamespaces())
+	for _, o := range ix.EnvoyFilters() {
+		say("patched by %s", o.Key)
+	}
+	for _, kind := range lintedKinds {
+		say("%d of %s, complete %v", ix.Count(kind), kind, ix.Complete(kind))
 		for o := range ix.All(kind) {
 			js, _ := o.Root().MarshalJSON()
 			say("%s %s same %v", o.Key, js, ix.Get(o.Key) == o)
+			near, all := ix.Neighbours(o, 5)
+			for _, n := range near {
+				say("%s is near %s, one of all %v", n.Key, o.Key, all)
+			}
+			switch kind {
+			case object.VirtualService:
+				say("%s idle %v for sidecars %v", o.Key, ix.IdleRoutes(o), ix.forSidecars(o))
+				for _, d := range ix.DeadEnds(o) {
+					owner, rules := object.Key{}, ""
+					if d.Owner != nil {
+						owner = d.Owner.Key
+					}
+					if d.Rules != nil {
+						rules = rulesOf(d.Rules)
+					}
+					say("%s dead %s %s %s owned by %s, ruled by %s", o.Key, d.Path, d.Host, d.Lacks, owner, rules)
+				}
+			case object.DestinationRule:
+				if m := ix.MergedWith(o); m != nil {
+					say("%s goes into %s", o.Key, rulesOf(m))
+				}
+				for _, hit := range ix.ReachOf(ix.Rule(o)) {
+					say("%s reaches %s of %s from %s", o.Key, hit.Host, hit.Target.Object.Key, hit.From)
+				}
+			}
+		}
+	}
+	vs := func(what string, h Host, list []*object.Object) {
+		for _, o := range list {
+			say("%s %s %s", h, what, o.Key)
 		}
 	}
 	for _, h := range hosts {
@@ -219,7 +312,19 @@ func answers(ix *Index) []string {
 			say("%s is reached by %s of %s", h, r.Object.Key, r.Host)
 		}
 		for _, t := range ix.Targets(h) {
-			say("%s is %s, seen by %v, ambient %v, rivals %d", h, t.Object.Key, ix.ClientNamespaces(t), ix.Ambient(t), len(ix.ListenerRivals(t)))
+			say("%s is %s, seen by %v, ambient %v, gateway routes %v", h, t.Object.Key, ix.ClientNamespaces(t), ix.Ambient(t), ix.HasHTTPRoute(t))
+			for _, r := range ix.ListenerRivals(t) {
+				say("%s of %s meets %s at %s", h, t.Object.Key, r.Target.Object.Key, r.Address)
+			}
+			for r, n := range ix.Rivals(t, h) {
+				say("%s of %s rivals %s and %d", h, t.Object.Key, r.Object.Key, n)
+			}
+			for w := range ix.Selected(t) {
+				say("%s has workload %s", t.Object.Key, w.Key)
+			}
+			if p := ix.BackendTLSPolicyFor(t); p != nil {
+				say("%s has policy %s", t.Object.Key, p.Key)
+			}
 			for _, client := range clients {
 				for _, labels := range []map[string]string{nil, {"app": "p"}} {
 					if m := ix.RuleFor(t, h, client, labels); m != nil {
@@ -232,16 +337,41 @@ func answers(ix *Index) []string {
 		for _, hit := range ix.TargetsCovering(h) {
 			say("%s is covered by %s of %s", h, hit.Host, hit.Target.Object.Key)
 		}
-		for _, r := range ix.CleartextRoutes(h, 443) {
-			say("%s is routed to by %s", h, r.Object.Key)
+		for _, port := range []uint32{80, 443} {
+			for _, r := range ix.CleartextRoutes(h, port) {
+				say("%s %d is routed to by %s %s", h, port, r.Object.Key, r.Path)
+			}
+			for _, r := range ix.ByteRoutes(h, port) {
+				say("%s %d gets bytes by %s %s", h, port, r.Object.Key, r.Path)
+			}
+			for _, s := range ix.ServersFor(h, port) {
+				say("%s %d is served by %s %s sure %v", h, port, s.Gateway.Key, s.Path, s.Sure)
+			}
+			say("%s %d cleartext %v", h, port, ix.HasCleartextRoute(h, port))
 		}
+		for _, r := range ix.SubsetRoutes(h) {
+			say("%s has subset %s in %s %s", r.Host, r.Subset, r.Object.Key, r.Path)
+		}
+		vs("is of", h, ix.VirtualServicesFor(h))
+		vs("is led to by", h, ix.VirtualServicesTo(h))
+		vs("is routed to by", h, ix.RoutedTo(h))
+		say("%s is a destination %v, has a gateway route %v", h, ix.IsDestination(h), ix.HasGatewayRoute(h))
 		for _, client := range clients {
 			for _, hit := range ix.Reach(h, client) {
 				say("%s takes in %s of %s from %s", h, hit.Host, hit.Target.Object.Key, client)
 			}
+			if o := ix.HidingSidecar(h, client); o != nil {
+				say("%s is hidden in %s by %s", h, client, o.Key)
+			}
+			say("%s has a gateway %v", client, ix.HasGateway(client))
 		}
 	}
 	return out
+}
+
+var lintedKinds = []object.Kind{
+	object.ServiceEntry, object.DestinationRule, object.VirtualService, object.Gateway, object.Sidecar, object.WorkloadEntry, object.EnvoyFilter, object.Service,
+	object.Namespace, object.HTTPRoute, object.BackendTLSPolicy,
 }
 
 // However a store came to hold its objects, each of its snapshots must answer like an index built anew of the same objects, also
@@ -254,10 +384,13 @@ func TestSnapshotsAnswerLikeRebuilt(t *testing.T) {
 		type kept struct {
 			ix      *Index
 			objects []*object.Object
+			kinds   []object.Kind
 		}
+		complete := map[object.Kind]bool{}
 		var snapshots []kept
 		for range 120 {
-			switch n := u.r.IntN(10); {
+			n := u.r.IntN(10)
+			switch {
 			case n < 6:
 				o := u.object(t)
 				store.Put(o)
@@ -268,6 +401,10 @@ func TestSnapshotsAnswerLikeRebuilt(t *testing.T) {
 					delete(live, key)
 					break
 				}
+			case u.r.IntN(3) == 0:
+				kind := lintedKinds[u.r.IntN(len(lintedKinds))]
+				store.MarkComplete(kind)
+				complete[kind] = true
 			default:
 				o := u.object(t)
 				store.Put(o, o)
@@ -275,19 +412,31 @@ func TestSnapshotsAnswerLikeRebuilt(t *testing.T) {
 				delete(live, normal(o.Key))
 			}
 			if u.r.IntN(12) == 0 {
-				k := kept{ix: store.Snapshot()}
+				k := kept{ix: store.Snapshot(), kinds: slices.Collect(maps.Keys(complete))}
 				for _, o := range live {
 					k.objects = append(k.objects, o)
 				}
 				snapshots = append(snapshots, k)
-				// An index made from the snapshot must leave it alone.
-				other := u.object(t)
-				k.ix.With(other).Without(other.Key)
+				if u.r.IntN(2) == 0 {
+					answers(k.ix) // whatever it works out must be forgotten where it no longer holds
+				}
+				// An index made from the snapshot must leave it alone, and answer for itself.
+				for range 3 {
+					other := u.object(t)
+					overlay := kept{k.ix.With(other), nil, k.kinds}
+					for key, o := range live {
+						if key != normal(other.Key) {
+							overlay.objects = append(overlay.objects, o)
+						}
+					}
+					overlay.objects = append(overlay.objects, other)
+					snapshots = append(snapshots, overlay, kept{overlay.ix.Without(other.Key), slices.DeleteFunc(slices.Clone(overlay.objects), func(o *object.Object) bool { return o == other }), k.kinds})
+				}
 			}
 		}
 		for i, k := range snapshots {
 			u.r.Shuffle(len(k.objects), func(a, b int) { k.objects[a], k.objects[b] = k.objects[b], k.objects[a] })
-			want, got := answers(New(Settings{}).With(k.objects...)), answers(k.ix)
+			want, got := answers(New(Settings{}).With(k.objects...).WithComplete(k.kinds...)), answers(k.ix)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, snapshot %d of %d objects (-rebuilt +snapshot):\n%s", seed, i, len(k.objects), diff)
 			}
@@ -385,7 +534,7 @@ func TestStoreForgets(t *testing.T) {
 	u := universe{rand.New(rand.NewPCG(5, 5))}
 	store := NewStore(Settings{})
 	var keys []object.Key
-	for range 200 {
+	for range 400 {
 		o := u.object(t)
 		store.Put(o)
 		keys = append(keys, o.Key)
@@ -393,8 +542,10 @@ func TestStoreForgets(t *testing.T) {
 	store.Delete(keys...)
 	ix := store.Snapshot()
 	left := map[string]int{
-		"objects": ix.objects.n, "targets": ix.targets.n, "suffixes": ix.under.n, "rules": ix.rules.n, "routes": ix.routes.n,
-		"listeners": ix.opaque.n, "namespaces": ix.spaces.n, "ambient": ix.ambient,
+		"objects": ix.objects.n, "targets": ix.targets.n, "names": ix.names.n, "odd names": len(ix.oddHosts), "rules": ix.rules.n, "routes": ix.routes.n,
+		"listeners": ix.opaque.n, "spellings": ix.spelt.n, "namespaces": ix.spaces.n, "ambient": ix.ambient, "wildcard rules": ix.wild, "ports 80": ix.http80,
+		"VirtualServices": ix.virtual.n + ix.wildVS.n, "destinations": ix.sentTo.n + ix.leading.n + ix.bytes.n + ix.subsets.n + ix.sent.n + ix.beyond.n + ix.parents.n,
+		"hosts of routes": ix.routed.n, "labels": ix.choosing.n, "policies": ix.policies.n, "workloads": ix.workload.n,
 	}
 	for what, n := range left {
 		if n != 0 {

@@ -96,8 +96,7 @@ func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 	compared := map[*Target]bool{} // at an address, which is as good as any other of its kind
 	ranged := map[*Target]bool{}   // at a range
 	for _, l := range listeners {
-		list := x.opaque.at(x.seed, l)
-		if len(list) < 2 {
+		if len(x.opaque.at(x.seed, l)) < 2 {
 			continue
 		}
 		seen := map[*Target]bool{}
@@ -107,7 +106,7 @@ func (x *Index) ListenerRivals(t *Target) []ListenerRival {
 		case l.address != "":
 			seen = compared
 		}
-		for other := range x.gather(l, list).beside(x, t) {
+		for other := range x.gatherAt(l).beside(x, t) {
 			if len(other.Ports) > cheapPorts {
 				if seen[other] {
 					continue

@@ -120,18 +120,17 @@ func (x *Index) mostSpecific(h Host, namespace string, in rulePool, but *Destina
 	return nil
 }
 
-// poolsAt sorts the rules for a host string by namespace and merges them, once.
+// poolsAt sorts the rules for a host string by namespace and merges them.
 func (x *Index) poolsAt(pattern Host) []pools {
-	rules := x.rulesAt(pattern)
-	if len(rules) == 0 {
+	if len(x.rulesAt(pattern)) == 0 {
 		return nil
 	}
-	if have, ok := x.pools.Load(pattern); ok {
-		out, _ := have.([]pools)
-		return out
-	}
+	return cached(x, poolsCache, pattern, (*Index).newPools)
+}
+
+func (x *Index) newPools(pattern Host) []pools {
 	byNamespace := map[string][3][]*DestinationRule{}
-	for _, r := range rules {
+	for _, r := range x.rulesAt(pattern) {
 		of := byNamespace[r.Namespace()]
 		if r.inOwnPool() {
 			of[ownPool] = append(of[ownPool], r)
@@ -151,7 +150,6 @@ func (x *Index) poolsAt(pattern Host) []pools {
 		}
 		out = append(out, p)
 	}
-	x.pools.Store(pattern, out)
 	return out
 }
 
@@ -272,36 +270,14 @@ func (x *Index) hostsOf(h Host) []Host {
 	}
 	hosts := x.hostsUnder(h)
 	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return hosts
 }
 
 // hostsUnder returns the hosts of targets that a wildcard covers.
 func (x *Index) hostsUnder(h Host) []Host {
 	var out []Host
-	for _, name := range x.namesUnder(h) {
+	for name := range x.names.under(h) {
 		if len(x.targets.at(x.seed, name)) > 0 {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// namesUnder returns the hosts of targets and rules that a wildcard covers.
-func (x *Index) namesUnder(h Host) []Host {
-	if h.onLabel() {
-		return x.under.at(x.seed, string(h[1:]))
-	}
-	// The star of this wildcard is part of a label: what it covers lies under the rest of the name.
-	var parent string
-	for s := range suffixesOf(h) {
-		if len(s) < len(h)-1 {
-			parent = s
-			break
-		}
-	}
-	var out []Host
-	for _, name := range x.under.at(x.seed, parent) {
-		if h.Covers(name) {
 			out = append(out, name)
 		}
 	}

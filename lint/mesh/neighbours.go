@@ -115,7 +115,7 @@ func (n *nearby) overlapping(hosts []Host, yield func(*object.Object) bool) bool
 		if !h.IsWildcard() {
 			continue
 		}
-		for _, name := range n.x.namesUnder(h) {
+		for name := range n.x.names.under(h) {
 			if !n.at(name, yield) {
 				return false
 			}
@@ -203,7 +203,7 @@ func (n *nearby) onWays(hosts []Host, yield func(*object.Object) bool) bool {
 		if !read[vs] {
 			read[vs] = true
 			meet(n.x.virtualHosts(vs))
-			meet(n.x.leadsFrom(vs))
+			meet(n.x.ledTo(vs))
 		}
 	}
 	done := 0
@@ -249,22 +249,11 @@ func (n *nearby) onWays(hosts []Host, yield func(*object.Object) bool) bool {
 	return true
 }
 
-// leadsFrom lists the hosts to which routes of a VirtualService lead, mirrors among them.
-func (x *Index) leadsFrom(vs *object.Object) []Host {
-	var out []Host
-	for d := range destinationsOf(vs, RouteKinds()...) {
-		if h := d.Get("host").Str(); h != "" {
-			out = append(out, QualifyHost(h, NamespaceOf(vs), x.settings.ClusterDomain))
-		}
-	}
-	return out
-}
-
 // virtualServicesAround lists the VirtualServices with a host that covers h or that h covers.
 func (x *Index) virtualServicesAround(h Host) []*object.Object {
 	out := x.VirtualServicesFor(h)
 	if h.IsWildcard() {
-		for _, name := range keysUnder(&x.virtual, h) {
+		for name := range x.routed.under(h) {
 			out = append(out, x.virtual.at(x.seed, name)...)
 		}
 	}
@@ -274,35 +263,9 @@ func (x *Index) virtualServicesAround(h Host) []*object.Object {
 // virtualServicesInto lists the VirtualServices with a route to h or a host that h covers.
 func (x *Index) virtualServicesInto(h Host) []*object.Object {
 	var out []*object.Object
-	add := func(h Host) {
-		out = append(out, x.sentTo.at(x.seed, h)...)
-		for _, r := range x.routes.at(x.seed, h) { // a mirror is in no other list
-			if r.Object.Kind == object.VirtualService {
-				out = append(out, r.Object)
-			}
-		}
+	for name := range x.routed.under(h) {
+		out = append(out, x.leading.at(x.seed, name)...)
 	}
-	if !h.IsWildcard() {
-		add(h)
-		return out
-	}
-	names := append(keysUnder(&x.sentTo, h), keysUnder(&x.routes, h)...)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		add(name)
-	}
-	return out
-}
-
-// keysUnder lists the hosts of a map that a wildcard covers, itself among them, in order.
-func keysUnder[V comparable](m *lists[Host, V], h Host) []Host {
-	var out []Host
-	for name := range m.all() {
-		if h.Covers(name) {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
 	return out
 }
 
@@ -336,7 +299,10 @@ func (n *nearby) on80(t *Target, yield func(*object.Object) bool) bool {
 	if others > 0 {
 		return true
 	}
-	for _, h := range keysUnder(&n.x.routes, "*") {
+	for h := range n.x.routed.under("*") {
+		if len(n.x.routes.at(n.x.seed, h)) == 0 {
+			continue
+		}
 		if !n.at(h, yield) || !n.overlapping([]Host{h}, yield) {
 			return false
 		}

@@ -22,7 +22,7 @@ func (x *Index) Rivals(t *Target, h Host) iter.Seq2[*Target, int] {
 	if len(all) < 2 {
 		return func(func(*Target, int) bool) {}
 	}
-	return x.gather(h, all).beside(x, t)
+	return x.gather(h).beside(x, t)
 }
 
 // gathering is a list of ServiceEntries sorted by who sees them, so that what is seen beside one is found without asking all.
@@ -41,17 +41,14 @@ type group struct {
 	repeats   bool // an entry of another namespace says the same
 }
 
-// gather sorts the ServiceEntries of a list once; key, a Host or a listener, is that of the list.
-func (x *Index) gather(key any, list []*Target) *gathering {
-	x.gathered.Lock()
-	defer x.gathered.Unlock()
-	if x.gatherings[key] == nil {
-		if x.gatherings == nil {
-			x.gatherings = map[any]*gathering{}
-		}
-		x.gatherings[key] = x.newGathering(list)
-	}
-	return x.gatherings[key]
+// gather sorts the ServiceEntries of a host.
+func (x *Index) gather(h Host) *gathering {
+	return cached(x, gatheringsCache, h, func(x *Index, h Host) *gathering { return x.newGathering(x.targets.at(x.seed, h)) })
+}
+
+// gatherAt sorts those that may need a listener for themselves.
+func (x *Index) gatherAt(l listener) *gathering {
+	return cached(x, gatheringsCache, l, func(x *Index, l listener) *gathering { return x.newGathering(x.opaque.at(x.seed, l)) })
 }
 
 func (x *Index) newGathering(list []*Target) *gathering {

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -83,21 +82,23 @@ func (x *Index) backendHost(route *object.Object, ref object.Value) Host {
 // HasHTTPRoute says whether an HTTPRoute of the Gateway API has a ServiceEntry for its parent, so that it decides, at sidecars, on
 // requests for the hosts of the entry.
 func (x *Index) HasHTTPRoute(t *Target) bool {
-	if t == nil || t.IsService() || x.Count(object.HTTPRoute) == 0 {
-		return false
-	}
-	for o := range x.All(object.HTTPRoute) {
-		for _, ref := range o.Spec().Get("parentRefs").Items() {
-			ns := ref.Get("namespace").Str()
-			if ns == "" {
-				ns = NamespaceOf(o)
-			}
-			if ref.Get("kind").Str() == string(object.ServiceEntry) && ref.Get("name").Str() == t.Object.Name && ns == t.Namespace() {
-				return true
-			}
+	return t != nil && !t.IsService() && len(x.parents.at(x.seed, normal(t.Object.Key))) > 0
+}
+
+// entriesRouted lists the ServiceEntries that are parents of an HTTPRoute, each once.
+func entriesRouted(o *object.Object) []object.Key {
+	var out []object.Key
+	for _, ref := range o.Spec().Get("parentRefs").Items() {
+		ns := ref.Get("namespace").Str()
+		if ns == "" {
+			ns = NamespaceOf(o)
+		}
+		k := object.Key{Kind: object.ServiceEntry, Namespace: ns, Name: ref.Get("name").Str()}
+		if ref.Get("kind").Str() == string(object.ServiceEntry) && !slices.Contains(out, k) {
+			out = append(out, k)
 		}
 	}
-	return false
+	return out
 }
 
 // CleartextRoutes returns the http routes of VirtualServices and HTTPRoutes whose destination is a port of a host. What such a
@@ -120,38 +121,8 @@ func (x *Index) RoutesTo(host Host) []*Route { return x.routes.at(x.seed, host) 
 // IsDestination says whether proxies send something to a host that clients did not ask for by its name: a route of any kind leads there
 // from a gateway or from a host of another name, or it serves the proxies themselves as one of meshConfig.extensionProviders.
 func (x *Index) IsDestination(h Host) bool {
-	x.destinationsOnce.Do(func() {
-		x.destinations = map[Host]bool{}
-		for o := range x.All(object.HTTPRoute) {
-			for _, r := range x.routesOf(o) {
-				x.destinations[r.Host] = true
-			}
-		}
-		for vs := range x.All(object.VirtualService) {
-			x.noteDestinations(vs)
-		}
-		for _, provider := range x.settings.MeshConfig.Get("extensionProviders").Items() {
-			for _, kind := range provider.Fields() {
-				service := kind.Get("service").Str()
-				x.destinations[Host(service[strings.LastIndexByte(service, '/')+1:])] = true // NAMESPACE/HOST, or HOST alone
-			}
-		}
-	})
-	return x.destinations[h]
-}
-
-func (x *Index) noteDestinations(vs *object.Object) {
-	hosts, atGateway := vs.Spec().Get("hosts").Strings(), boundToGateway(vs)
-	for _, kind := range [...]string{"http", "tls", "tcp"} {
-		for _, rule := range vs.Spec().Get(kind).Items() {
-			for _, r := range rule.Get("route").Items() {
-				to := QualifyHost(r.At("destination", "host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
-				if atGateway || slices.ContainsFunc(hosts, func(from string) bool { return QualifyHost(from, NamespaceOf(vs), x.settings.ClusterDomain) != to }) {
-					x.destinations[to] = true
-				}
-			}
-		}
-	}
+	_, sent := x.sent.get(x.seed, h)
+	return sent || x.providers[h]
 }
 
 // HasCleartextRoute says whether there is such a route.
@@ -159,17 +130,12 @@ func (x *Index) HasCleartextRoute(host Host, port uint32) bool {
 	if !host.IsWildcard() && len(x.routes.at(x.seed, host)) == 0 {
 		return false
 	}
-	key := destination{host, port}
-	if have, ok := x.cleartext.Load(key); ok {
-		return have == true
-	}
-	has := false
-	for range x.cleartextRoutes(host, port) {
-		has = true
-		break
-	}
-	x.cleartext.Store(key, has)
-	return has
+	return cached(x, cleartextCache, destination{host, port}, func(x *Index, d destination) bool {
+		for range x.cleartextRoutes(d.host, d.port) {
+			return true
+		}
+		return false
+	})
 }
 
 // destination is where a route may lead.
@@ -192,46 +158,19 @@ func (x *Index) cleartextRoutes(host Host, port uint32) iter.Seq[*Route] {
 			give(x.routes.at(x.seed, host))
 			return
 		}
-		for h, l := range x.routes.all() { // a wildcard ServiceEntry that is a route's destination is rare
-			if host.Covers(h) && !give(l.items) {
+		for h := range x.routed.under(host) {
+			if !give(x.routes.at(x.seed, h)) {
 				return
 			}
 		}
 	}
 }
 
-// ledTo is what the routes of VirtualServices lead to, each worked out when it is first asked for. Indexes with the same VirtualServices
-// share it.
-type ledTo struct {
-	leadingOnce sync.Once
-	leading     map[Host][]*object.Object // VirtualServices by each host that a route of theirs leads to
-
-	bytesOnce sync.Once
-	bytes     map[Host][]*Route // tcp and tls routes by the host of their destination
-}
-
 // ByteRoutes returns the tcp and tls routes of VirtualServices whose destination is a port of a host: they lead bytes there, whatever the
 // port's protocol says. A destination without a port counts for all.
 func (x *Index) ByteRoutes(host Host, port uint32) []*Route {
-	x.led.bytesOnce.Do(func() {
-		x.led.bytes = map[Host][]*Route{}
-		for vs := range x.All(object.VirtualService) {
-			for _, kind := range [...]string{"tcp", "tls"} {
-				for i, rule := range vs.Spec().Get(kind).Items() {
-					for j, route := range rule.Get("route").Items() {
-						d := route.Get("destination")
-						to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
-						x.led.bytes[to] = append(x.led.bytes[to], &Route{
-							Object: vs, Path: object.Path{"spec", kind, i, "route", j, "destination"}, Host: to, Port: uint32(d.At("port", "number").Int()),
-							rule: rule, destination: d,
-						})
-					}
-				}
-			}
-		}
-	})
 	var out []*Route
-	for _, r := range x.led.bytes[host] {
+	for _, r := range x.bytes.at(x.seed, host) {
 		if r.Port == 0 || r.Port == port {
 			out = append(out, r)
 		}
@@ -290,10 +229,10 @@ type entrance struct {
 
 // entranceOf looks at the hosts of a VirtualService, once: it may have many routes.
 func (x *Index) entranceOf(vs *object.Object) entrance {
-	if have, ok := x.entrances.Load(vs); ok {
-		e, _ := have.(entrance)
-		return e
-	}
+	return cached(x, entrancesCache, vs, (*Index).newEntrance)
+}
+
+func (x *Index) newEntrance(vs *object.Object) entrance {
 	var e entrance
 	from := NamespaceOf(vs)
 	for _, h := range sorted(vs.Spec().Get("hosts").Strings()) {
@@ -314,7 +253,6 @@ func (x *Index) entranceOf(vs *object.Object) entrance {
 	if x.hasHTTPOn80() {
 		e.ports = append(e.ports, 80)
 	}
-	x.entrances.Store(vs, e)
 	return e
 }
 

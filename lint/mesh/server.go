@@ -31,21 +31,11 @@ const maxServers = 1000
 // ServersFor returns the servers that the pods of a Service have, or may have, on one of its ports; none if there may be very many. Of
 // a Service that is not in view the labels of the pods are those that Istio's chart gives a gateway of its name.
 func (x *Index) ServersFor(service Host, port uint32) []Server {
-	type key struct {
-		host Host
-		port uint32
-	}
-	k := key{service, port}
-	if have, ok := x.servers.Load(k); ok {
-		list, _ := have.([]Server)
-		return list
-	}
-	list := x.serversFor(service, port)
-	x.servers.Store(k, list)
-	return list
+	return cached(x, servedCache, destination{service, port}, (*Index).serversFor)
 }
 
-func (x *Index) serversFor(service Host, port uint32) []Server {
+func (x *Index) serversFor(d destination) []Server {
+	service, port := d.host, d.port
 	name, _, _ := strings.Cut(string(service), ".")
 	labels := map[string]string{"app": name, "istio": strings.TrimPrefix(name, "istio-")}
 	numbers := []uint32{port}
@@ -61,10 +51,10 @@ func (x *Index) serversFor(service Host, port uint32) []Server {
 			numbers = append(numbers, p.TargetPort) // a server may name what the pod listens on
 		}
 	}
-	x.portsOnce.Do(x.readGateways)
+	atPort := cached(x, serversCache, theOnly{}, (*Index).readGateways)
 	var out []Server
 	for _, n := range numbers {
-		all := x.atPort[n]
+		all := atPort[n]
 		if len(all) > maxServers {
 			return nil
 		}
@@ -86,8 +76,8 @@ func (x *Index) serversFor(service Host, port uint32) []Server {
 }
 
 // readGateways sorts the servers of all Gateways by port.
-func (x *Index) readGateways() {
-	x.atPort = map[uint32][]Server{}
+func (x *Index) readGateways(theOnly) map[uint32][]Server {
+	atPort := map[uint32][]Server{}
 	for gw := range x.All(object.Gateway) {
 		for i, v := range gw.Spec().Get("servers").Items() {
 			s := Server{
@@ -103,7 +93,8 @@ func (x *Index) readGateways() {
 			slices.Sort(s.Names)
 			s.Names = slices.Compact(s.Names)
 			n := uint32(v.At("port", "number").Int())
-			x.atPort[n] = append(x.atPort[n], s)
+			atPort[n] = append(atPort[n], s)
 		}
 	}
+	return atPort
 }

@@ -87,11 +87,7 @@ func (x *Index) Ambient(t *Target) bool {
 	if boundToWaypoint(t.Object) {
 		return true
 	}
-	spaces := x.byKind[object.Namespace]
-	if spaces == nil {
-		return false
-	}
-	for _, ns := range spaces.all() {
+	for _, ns := range cached(x, ambientCache, theOnly{}, (*Index).ambientSpaces) {
 		if ns.Name == t.Namespace() && boundToWaypoint(ns) {
 			return true
 		}
@@ -100,6 +96,17 @@ func (x *Index) Ambient(t *Target) bool {
 		}
 	}
 	return false
+}
+
+// ambientSpaces lists the Namespaces with a label of the ambient data plane.
+func (x *Index) ambientSpaces(theOnly) []*object.Object {
+	var out []*object.Object
+	for ns := range x.All(object.Namespace) {
+		if boundToWaypoint(ns) || ns.Label("istio.io/dataplane-mode") == "ambient" {
+			out = append(out, ns)
+		}
+	}
+	return out
 }
 
 // MayBeAmbient says whether anything in view or in the settings hints at the ambient data plane.
@@ -114,6 +121,10 @@ func boundToWaypoint(o *object.Object) bool {
 
 // EnvoyFilters returns the EnvoyFilters that patch clusters or listeners: what Envoy runs then differs from what Istio compiles.
 func (x *Index) EnvoyFilters() []*object.Object {
+	return cached(x, filtersCache, theOnly{}, (*Index).envoyFilters)
+}
+
+func (x *Index) envoyFilters(theOnly) []*object.Object {
 	var out []*object.Object
 	for o := range x.All(object.EnvoyFilter) {
 		for _, p := range o.Spec().Get("configPatches").Items() {
@@ -130,19 +141,40 @@ func (x *Index) EnvoyFilters() []*object.Object {
 // turns it into a DestinationRule, so what a DestinationRule alone says about TLS is then not the whole. It takes only targets
 // in the policy's own namespace, none of kind Hostname, and no policy with the annotation istio.io/ignore-policy-attachment.
 func (x *Index) BackendTLSPolicyFor(t *Target) *object.Object {
-	group := ""
-	if !t.IsService() {
-		group = object.IstioGroup
+	list := x.policies.at(x.seed, normal(t.Object.Key))
+	if len(list) == 0 {
+		return nil
 	}
-	for o := range x.All(object.BackendTLSPolicy) {
-		if NamespaceOf(o) != t.Namespace() || o.Annotation("istio.io/ignore-policy-attachment") == "true" {
-			continue
+	return list[0]
+}
+
+// policyTargets lists the objects that a BackendTLSPolicy is for, each once.
+func policyTargets(o *object.Object) []object.Key {
+	if o.Annotation("istio.io/ignore-policy-attachment") == "true" {
+		return nil
+	}
+	var out []object.Key
+	for _, ref := range o.Spec().Get("targetRefs").Items() {
+		k := object.Key{Kind: object.Kind(ref.Get("kind").Str()), Namespace: NamespaceOf(o), Name: ref.Get("name").Str()}
+		group, wanted := ref.Get("group").Str(), ""
+		if k.Kind == object.ServiceEntry {
+			wanted = object.IstioGroup
 		}
-		for _, ref := range o.Spec().Get("targetRefs").Items() {
-			if ref.Get("group").Str() == group && ref.Get("kind").Str() == string(t.Object.Kind) && ref.Get("name").Str() == t.Object.Name {
-				return o
-			}
+		if (k.Kind == object.ServiceEntry || k.Kind == object.Service) && group == wanted && !slices.Contains(out, k) {
+			out = append(out, k)
 		}
 	}
-	return nil
+	return out
+}
+
+// providers are the hosts that serve the proxies themselves as one of meshConfig.extensionProviders.
+func (s *Settings) providers() map[Host]bool {
+	out := map[Host]bool{}
+	for _, provider := range s.MeshConfig.Get("extensionProviders").Items() {
+		for _, kind := range provider.Fields() {
+			service := kind.Get("service").Str()
+			out[Host(service[strings.LastIndexByte(service, '/')+1:])] = true // NAMESPACE/HOST, or HOST alone
+		}
+	}
+	return out
 }

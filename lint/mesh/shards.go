@@ -7,11 +7,12 @@ import (
 	"sort"
 )
 
-// shards is a map that can be copied for the price of its table of shards: writing to a copy clones only the shard that is
-// written to. It makes snapshots cheap and updates proportional to a small part of the mesh.
+// shards is a map that can be copied like a value: writing to a copy clones its table of shards and the shard that is written to. It
+// makes snapshots cheap and updates proportional to a small part of the mesh.
 type shards[K comparable, V any] struct {
-	tab *[shardCount]shard[K, V]
-	n   int
+	tab   *[shardCount]shard[K, V]
+	owner *edit // the edit that may write tab in place
+	n     int
 }
 
 const shardCount = 256
@@ -37,16 +38,14 @@ func (s *shards[K, V]) get(seed maphash.Seed, k K) (V, bool) {
 	return v, ok
 }
 
-// fork copies the table, so that the copy can be written without the original seeing it.
-func (s *shards[K, V]) fork() {
-	tab := new([shardCount]shard[K, V])
-	if s.tab != nil {
-		*tab = *s.tab
-	}
-	s.tab = tab
-}
-
 func (s *shards[K, V]) writable(e *edit, k K) *shard[K, V] {
+	if s.owner != e {
+		tab := new([shardCount]shard[K, V])
+		if s.tab != nil {
+			*tab = *s.tab
+		}
+		s.tab, s.owner = tab, e
+	}
 	sh := s.at(e.seed, k)
 	if sh.owner != e {
 		m := make(map[K]V, len(sh.m)+1)
@@ -66,10 +65,10 @@ func (s *shards[K, V]) set(e *edit, k K, v V) {
 }
 
 func (s *shards[K, V]) delete(e *edit, k K) {
-	sh := s.writable(e, k)
-	before := len(sh.m)
-	delete(sh.m, k)
-	s.n += len(sh.m) - before
+	if _, has := s.get(e.seed, k); has {
+		delete(s.writable(e, k).m, k)
+		s.n--
+	}
 }
 
 // all yields the entries in no particular order.
@@ -88,6 +87,17 @@ func (s *shards[K, V]) all() iter.Seq2[K, V] {
 	}
 }
 
+// adjust adds to the number at a key; a number that comes to 0 is not kept. It says whether the key came or went.
+func adjust[K comparable](s *shards[K, int], e *edit, k K, by int) bool {
+	n, had := s.get(e.seed, k)
+	if n += by; n > 0 {
+		s.set(e, k, n)
+		return !had
+	}
+	s.delete(e, k)
+	return had
+}
+
 // list is a value of shards that holds several items.
 type list[V any] struct {
 	items []V
@@ -95,7 +105,7 @@ type list[V any] struct {
 }
 
 // lists is a map of lists with the sharing of shards.
-type lists[K, V comparable] struct{ shards[K, *list[V]] }
+type lists[K comparable, V any] struct{ shards[K, *list[V]] }
 
 func (s *lists[K, V]) at(seed maphash.Seed, k K) []V {
 	if l, ok := s.get(seed, k); ok {
@@ -126,11 +136,12 @@ func (s *lists[K, V]) insert(e *edit, k K, item V, less func(a, b V) bool) {
 
 // remove takes the first item for which is holds out of the list at k.
 func (s *lists[K, V]) remove(e *edit, k K, is func(V) bool) {
-	l := s.own(e, k)
-	if i := slices.IndexFunc(l.items, is); i >= 0 {
-		l.items = slices.Delete(l.items, i, i+1)
+	i := slices.IndexFunc(s.at(e.seed, k), is)
+	if i < 0 {
+		return
 	}
-	if len(l.items) == 0 {
+	l := s.own(e, k)
+	if l.items = slices.Delete(l.items, i, i+1); len(l.items) == 0 {
 		s.delete(e, k)
 	}
 }

@@ -90,36 +90,45 @@ func (im *imports) lets(h Host, t *Target, client string) bool {
 	return false
 }
 
-func (x *Index) sidecarsIn(ns string) *sidecars {
-	x.sidecarOnce.Do(func() {
-		x.sidecars = map[string]*sidecars{}
-		for o := range x.All(object.Sidecar) {
-			ns := NamespaceOf(o)
-			in := x.sidecars[ns]
-			if in == nil {
-				in = &sidecars{}
-				x.sidecars[ns] = in
-				x.sidecarSpaces = append(x.sidecarSpaces, ns)
-			}
-			if o.Spec().At("workloadSelector", "labels").Len() > 0 {
-				in.chosen = append(in.chosen, importsOf(o))
-			} else {
-				in.wide = append(in.wide, importsOf(o))
-			}
+// allSidecars are the Sidecar resources of a mesh.
+type allSidecars struct {
+	in     map[string]*sidecars // by namespace
+	spaces []string             // their namespaces, sorted
+}
+
+func (x *Index) readSidecars(theOnly) *allSidecars {
+	all := &allSidecars{in: map[string]*sidecars{}}
+	for o := range x.All(object.Sidecar) {
+		ns := NamespaceOf(o)
+		in := all.in[ns]
+		if in == nil {
+			in = &sidecars{}
+			all.in[ns] = in
+			all.spaces = append(all.spaces, ns)
 		}
-		slices.Sort(x.sidecarSpaces)
-	})
-	if in := x.sidecars[ns]; in != nil {
+		if o.Spec().At("workloadSelector", "labels").Len() > 0 {
+			in.chosen = append(in.chosen, importsOf(o))
+		} else {
+			in.wide = append(in.wide, importsOf(o))
+		}
+	}
+	slices.Sort(all.spaces)
+	return all
+}
+
+func (x *Index) allSidecars() *allSidecars {
+	return cached(x, sidecarsCache, theOnly{}, (*Index).readSidecars)
+}
+
+func (x *Index) sidecarsIn(ns string) *sidecars {
+	if in := x.allSidecars().in[ns]; in != nil {
 		return in
 	}
 	return &sidecars{}
 }
 
 // SidecarNamespaces returns the namespaces with a Sidecar resource, sorted.
-func (x *Index) SidecarNamespaces() []string {
-	x.sidecarsIn("")
-	return x.sidecarSpaces
-}
+func (x *Index) SidecarNamespaces() []string { return x.allSidecars().spaces }
 
 // Sidecars is the number of Sidecar resources that HidingSidecar looks at for a namespace.
 func (x *Index) Sidecars(ns string) int {

@@ -115,9 +115,10 @@ func (x *Index) mayMeet(a, b *object.Object) bool {
 
 // forSidecars says whether a VirtualService has routes for sidecars.
 func (x *Index) forSidecars(vs *object.Object) bool {
-	if have, ok := x.sidecarRoutes.Load(vs); ok {
-		return have == true
-	}
+	return cached(x, meshBoundCache, vs, (*Index).isForSidecars)
+}
+
+func (x *Index) isForSidecars(vs *object.Object) bool {
 	bound := vs.Spec().Get("gateways").Strings()
 	for _, kind := range RouteKinds() {
 		for _, rule := range vs.Spec().Get(kind).Items() {
@@ -128,27 +129,12 @@ func (x *Index) forSidecars(vs *object.Object) bool {
 			}
 		}
 	}
-	is := len(bound) == 0 || slices.Contains(bound, "mesh")
-	x.sidecarRoutes.Store(vs, is)
-	return is
+	return len(bound) == 0 || slices.Contains(bound, "mesh")
 }
 
-// VirtualServicesTo returns the VirtualServices with a route of any protocol to a host, ordered by key. Which proxies get them is not
-// looked at.
-func (x *Index) VirtualServicesTo(h Host) []*object.Object {
-	x.led.leadingOnce.Do(func() {
-		x.led.leading = map[Host][]*object.Object{}
-		for vs := range x.All(object.VirtualService) {
-			for d := range destinationsOf(vs, "http", "tls", "tcp") {
-				to := QualifyHost(d.Get("host").Str(), NamespaceOf(vs), x.settings.ClusterDomain)
-				if list := x.led.leading[to]; len(list) == 0 || list[len(list)-1] != vs {
-					x.led.leading[to] = append(list, vs)
-				}
-			}
-		}
-	})
-	return x.led.leading[h]
-}
+// VirtualServicesTo returns the VirtualServices with a route of any protocol to a host, mirrors included, by name. Which proxies get
+// them is not looked at.
+func (x *Index) VirtualServicesTo(h Host) []*object.Object { return x.leading.at(x.seed, h) }
 
 // LeadsByTLS says whether a tls route of a VirtualService leads to a host.
 func (x *Index) LeadsByTLS(vs *object.Object, h Host) bool {

@@ -146,12 +146,13 @@ func TestLeadElsewhere(t *testing.T) {
 	}
 }
 
-func TestAnyIn(t *testing.T) {
-	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com]"))
-	if !ix.AnyIn(object.VirtualService, "egress") || ix.AnyIn(object.VirtualService, "shop") || ix.AnyIn(object.Gateway, "egress") {
-		t.Error("objects are sought by kind and namespace")
+func TestHasGateway(t *testing.T) {
+	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [a.example.com]")+"apiVersion: networking.istio.io/v1\nkind: Gateway\nmetadata: {name: g, namespace: shop}\n")
+	if ix.HasGateway("egress") || !ix.HasGateway("shop") {
+		t.Error("Gateways are sought by namespace")
 	}
 }
+
 func TestVirtualServicesChange(t *testing.T) {
 	ix := world(t, Settings{}, virtual("egress", "a", "hosts: [api.example.com, '*.example.com']"))
 	without := ix.Without(object.Key{Kind: object.VirtualService, Namespace: "egress", Name: "a"})

@@ -65,13 +65,7 @@ func (x *Index) public(t *Target) bool {
 // rule of their own for one of its hosts, those that an exportTo singles out, and one that stands for all others. Only
 // namespaces that see the target and hold an object of the index count, and always its own.
 func (x *Index) ClientNamespaces(t *Target) []string {
-	if have, ok := x.clients.Load(t); ok {
-		out, _ := have.([]string)
-		return out
-	}
-	out := x.clientNamespaces(t)
-	x.clients.Store(t, out)
-	return out
+	return cached(x, clientsCache, t, (*Index).clientNamespaces)
 }
 
 func (x *Index) clientNamespaces(t *Target) []string {

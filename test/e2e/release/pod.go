@@ -75,7 +75,7 @@ func (r *Release) startPod(ctx context.Context) (*Pod, error) {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
-	if err := r.impersonate(kubeconfig); err != nil {
+	if err := r.impersonate(kubeconfig, object.Spec.ServiceAccountName); err != nil {
 		return nil, err
 	}
 	env, err := environment(object, container)
@@ -182,7 +182,7 @@ func (p *Pod) arguments(container *corev1.Container, mounts map[string]string) (
 		"--metrics-bind-address":      {&p.MetricsPort, "127.0.0.1:"},
 		"--health-probe-bind-address": {&p.HealthPort, "127.0.0.1:"},
 	} {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -197,8 +197,8 @@ func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, flag+"=") })
 }
 
-// freePort returns a port that nobody listened on a moment ago.
-func freePort() (int, error) {
+// FreePort returns a port that nobody listened on a moment ago.
+func FreePort() (int, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0") //nolint:noctx // nothing to wait for
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
@@ -238,13 +238,12 @@ func environment(pod *corev1.Pod, container *corev1.Container) ([]string, error)
 	return env, nil
 }
 
-// impersonate writes a kubeconfig whose user is the administrator in the role of the chart's ServiceAccount.
-func (r *Release) impersonate(path string) error {
+// impersonate writes a kubeconfig whose user is the administrator in the role of a ServiceAccount of the release.
+func (r *Release) impersonate(path, account string) error {
 	config, err := clientcmd.LoadFromFile(r.cluster.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
-	account := r.deployment.Spec.Template.Spec.ServiceAccountName
 	for _, user := range config.AuthInfos {
 		user.Impersonate = "system:serviceaccount:" + r.Namespace + ":" + account
 		user.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + r.Namespace, "system:authenticated"}

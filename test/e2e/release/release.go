@@ -58,6 +58,8 @@ type Release struct {
 	// Objects is what helm rendered, before anything was replaced.
 	Objects []*unstructured.Unstructured
 
+	test []*unstructured.Unstructured // what `helm test` makes
+
 	cluster    *cluster.Cluster
 	binary     string
 	folder     string
@@ -83,6 +85,7 @@ func Binary(ctx context.Context, c *cluster.Cluster) (string, error) {
 func (r *Release) values(pods int, rotate bool) (string, error) {
 	v := map[string]any{
 		"replicaCount": pods,
+		"test":         map[string]any{"namespace": r.Probe},
 		// With the kubelet of these tests a change of the endpoints takes less than a second.
 		"shutdownDelaySeconds": 2,
 		"webhook": map[string]any{
@@ -131,7 +134,7 @@ func Install(ctx context.Context, c *cluster.Cluster, binary string, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	if r.Objects, err = Render(ctx, c, o.Name, r.Namespace, base, o.Values); err != nil {
+	if r.Objects, r.test, err = Render(ctx, c, o.Name, r.Namespace, base, o.Values); err != nil {
 		return nil, err
 	}
 	if r.Service, err = newService(ctx); err != nil {

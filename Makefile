@@ -117,6 +117,7 @@ e2e-tools: ## Build etcd, kube-apiserver, kubectl and helm, once
 
 .PHONY: chart
 chart: e2e-tools ## Check the Helm chart: lint, manifests, rights, values (TESTFLAGS=-update renders the golden files anew)
+	@[ -x '$(HELM)' ] || { echo "there is no helm at $(HELM)" >&2; exit 1; }
 	HELM='$(HELM)' $(GO) test -timeout 10m $(TESTFLAGS) ./charts
 	@diff -u charts/meshvet/README.md <($(HELM_DOCS) --dry-run) || { echo "the README of the chart is stale, run make generate" >&2; exit 1; }
 

@@ -71,18 +71,18 @@ func (x *Index) Without(keys ...object.Key) *Index {
 // WithComplete returns the index with kinds marked as completely known: of these, what is not in the index does not exist.
 func (x *Index) WithComplete(kinds ...object.Kind) *Index {
 	y, _ := x.fork()
-	y.know(kinds)
+	y.know(kinds, true)
 	return y
 }
 
-// know marks kinds as complete.
-func (x *Index) know(kinds []object.Kind) {
+// know marks kinds as complete, or as not.
+func (x *Index) know(kinds []object.Kind, complete bool) {
 	x.complete = maps.Clone(x.complete)
 	if x.complete == nil {
 		x.complete = map[object.Kind]bool{}
 	}
 	for _, k := range kinds {
-		x.complete[k] = true
+		x.complete[k] = complete
 	}
 	x.caches.forget(onCompleteness)
 }
@@ -398,16 +398,12 @@ func (s *Store) Delete(keys ...object.Key) {
 
 // MarkComplete says that the store holds every object of these kinds.
 func (s *Store) MarkComplete(kinds ...object.Kind) {
-	s.change(func(*edit) { s.index.know(kinds) })
+	s.change(func(*edit) { s.index.know(kinds, true) })
 }
 
 // MarkIncomplete says that there may be objects of these kinds that the store does not hold.
 func (s *Store) MarkIncomplete(kinds ...object.Kind) {
-	s.change(func(*edit) {
-		for _, k := range kinds {
-			delete(s.index.complete, k)
-		}
-	})
+	s.change(func(*edit) { s.index.know(kinds, false) })
 }
 
 func (s *Store) change(f func(*edit)) {

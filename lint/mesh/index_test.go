@@ -403,8 +403,13 @@ func TestSnapshotsAnswerLikeRebuilt(t *testing.T) {
 				}
 			case u.r.IntN(3) == 0:
 				kind := lintedKinds[u.r.IntN(len(lintedKinds))]
-				store.MarkComplete(kind)
-				complete[kind] = true
+				if complete[kind] {
+					store.MarkIncomplete(kind)
+					delete(complete, kind)
+				} else {
+					store.MarkComplete(kind)
+					complete[kind] = true
+				}
 			default:
 				o := u.object(t)
 				store.Put(o, o)

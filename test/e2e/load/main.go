@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -61,6 +62,7 @@ type options struct {
 	rate     int // reviews a second
 	duration time.Duration
 	churn    int // writes a second
+	profile  string
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -70,6 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&o.rate, "rate", 200, "reviews a second")
 	flags.DurationVar(&o.duration, "duration", time.Minute, "how long reviews are sent, twice")
 	flags.IntVar(&o.churn, "churn", 20, "objects that are written a second, the second time")
+	flags.StringVar(&o.profile, "profile", "", "write the CPU profile of the first pass to a `FILE`, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
 		return err //nolint:wrapcheck // it has printed all
 	}
@@ -103,7 +106,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	progress("created them in %s", time.Since(began).Round(time.Second))
 
 	began = time.Now()
-	r, err := release.Install(ctx, c, binary, release.Options{Name: "meshvet"})
+	values, pprof := "", 0
+	if o.profile != "" {
+		if pprof, err = release.FreePort(); err != nil {
+			return err //nolint:wrapcheck // as above
+		}
+		values = fmt.Sprintf("extraArgs: ['--pprof-bind-address=127.0.0.1:%d']\n", pprof)
+	}
+	r, err := release.Install(ctx, c, binary, release.Options{Name: "meshvet", Values: values})
 	if r != nil {
 		defer func() { err = errors.Join(err, r.Uninstall(context.WithoutCancel(ctx))) }()
 	}
@@ -115,7 +125,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &load{options: o, cluster: c, release: r, mesh: m, empty: empty}
+	l := &load{options: o, cluster: c, release: r, mesh: m, empty: empty, pprof: pprof}
 	return l.measure(ctx, out)
 }
 
@@ -130,6 +140,7 @@ type load struct {
 	release *release.Release
 	mesh    *mesh
 	empty   *target
+	pprof   int // port, 0 = none
 }
 
 // figures are what one pass came to.
@@ -158,8 +169,10 @@ func (l *load) measure(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it says all
 	}
+	profiled := make(chan error, 1)
+	go func() { profiled <- l.writeProfile(ctx) }()
 	quiet, err := l.pass(ctx, webhook, "nothing changes", 0)
-	if err != nil {
+	if err := errors.Join(err, <-profiled); err != nil {
 		return err
 	}
 	busy, err := l.pass(ctx, webhook, fmt.Sprintf("%d objects change a second", l.churn), l.churn)
@@ -171,6 +184,21 @@ func (l *load) measure(ctx context.Context, out io.Writer) error {
 		return err //nolint:wrapcheck // as above
 	}
 	return l.print(out, idle, peak, quiet, busy)
+}
+
+// writeProfile writes the CPU profile of the time that a pass takes, if one is wanted.
+func (l *load) writeProfile(ctx context.Context) error {
+	if l.pprof == 0 {
+		return nil
+	}
+	code, text, err := l.release.Pod().Get(ctx, l.pprof, fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(l.duration.Seconds())))
+	if err != nil || code != http.StatusOK {
+		return fmt.Errorf("get the profile: %d %w", code, err)
+	}
+	if err := os.WriteFile(l.profile, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the profile: %w", err)
+	}
+	return nil
 }
 
 // pass sends reviews to both handlers, one between two of the other, while so many objects are written a second.

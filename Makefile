@@ -37,6 +37,8 @@ HELM      ?= $(E2E_TOOLS)/helm
 # What builds the image, and what it is called; the chart asks for the version without a v.
 CONTAINER ?= docker
 IMAGE     ?= ghcr.io/meshvet/meshvet:$(VERSION:v%=%)
+# How bench-webhook measures.
+LOADFLAGS  ?=
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -113,13 +115,23 @@ test-oracle: ## Run the tests of the oracle
 
 .PHONY: e2e-tools
 e2e-tools: ## Build etcd, kube-apiserver, kubectl and helm, once
-	bash test/e2e/kube/build.sh '$(E2E_TOOLS)'
+	@# Whoever sets KUBEBUILDER_ASSETS has them.
+	[ -n "$${KUBEBUILDER_ASSETS:-}" ] || bash test/e2e/kube/build.sh '$(E2E_TOOLS)'
 
 .PHONY: chart
 chart: e2e-tools ## Check the Helm chart: lint, manifests, rights, values (TESTFLAGS=-update renders the golden files anew)
 	@[ -x '$(HELM)' ] || { echo "there is no helm at $(HELM)" >&2; exit 1; }
 	HELM='$(HELM)' $(GO) test -timeout 10m $(TESTFLAGS) ./charts
 	@diff -u charts/meshvet/README.md <($(HELM_DOCS) --dry-run) || { echo "the README of the chart is stale, run make generate" >&2; exit 1; }
+
+.PHONY: e2e
+e2e: e2e-tools ## Test the webhook and its chart on a real API server (TESTFLAGS='-v -run TestRatchet')
+	@# Not from the cache of go test, which does not know that the chart and the program are what is tested.
+	cd test/e2e && KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(E2E_TOOLS)}" $(GO) test -count=1 -timeout 10m $(TESTFLAGS) ./...
+
+.PHONY: bench-webhook
+bench-webhook: e2e-tools ## Measure the webhook with 20,000 objects and 200 reviews a second (LOADFLAGS='-objects 5000')
+	cd test/e2e && KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(E2E_TOOLS)}" $(GO) run ./load $(LOADFLAGS)
 
 .PHONY: race
 race: ## Run the tests of the engine and the program under the race detector
@@ -137,6 +149,7 @@ lint: ## Check the Go code, the policies and the scripts
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
 	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+	cd test/e2e && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
 	for script in .ci/run .ci/suites .ci/fuzz .ci/verify test/e2e/kube/build.sh; do bash -n "$$script"; done

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -82,6 +83,12 @@ func guard(t *testing.T, r *rendered) func(*testing.T, map[string]any) bool {
 	}
 	if policy.get("spec.failurePolicy") != "Fail" {
 		t.Error("an expression that breaks opens the door")
+	}
+	// Each of these writes labels; and anything else is none of the policy's business.
+	matched, _ := json.Marshal(policy.get("spec.matchConstraints.resourceRules"))
+	want := `[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE","UPDATE"],"resources":["namespaces","namespaces/status","namespaces/finalize"]}]`
+	if string(matched) != want {
+		t.Errorf("the policy is asked about %s", matched)
 	}
 	env, err := celgo.NewEnv(celgo.HomogeneousAggregateLiterals(), celgo.Variable("object", celgo.DynType), celgo.Variable("oldObject", celgo.DynType),
 		celgo.Variable("request", celgo.DynType), celgo.Variable("variables", celgo.MapType(celgo.StringType, celgo.DynType)))

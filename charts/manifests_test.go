@@ -366,7 +366,7 @@ func TestWebhook(t *testing.T) {
 			}
 			for path, want := range map[string]any{"matchPolicy": "Equivalent", "sideEffects": "None", "clientConfig.service.path": "/validate",
 				"clientConfig.service.namespace": namespace, "clientConfig.service.name": r.find(t, "Service", nil).Metadata.Name,
-				"admissionReviewVersions.0": "v1"} {
+				"clientConfig.service.port": portTo(r.find(t, "Service", nil), "webhook"), "admissionReviewVersions.0": "v1"} {
 				if got := dig(hook, path); got != want {
 					t.Errorf("%s is %v, want %v", path, got, want)
 				}
@@ -396,12 +396,27 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// portTo returns the port of a Service that leads to a named port of the Pods; nil if none does.
+func portTo(service *manifest, name string) any {
+	for _, p := range service.get("spec.ports").([]any) {
+		if dig(p, "targetPort") == name {
+			return dig(p, "port")
+		}
+	}
+	return nil
+}
+
 // TestCertificate: the Secret that is mounted is the one that the mode fills, and it is for the name that the API server asks for.
 func TestCertificate(t *testing.T) {
+	modeOf := map[any]string{} // by Secret: two modes would write over each other
 	for _, r := range goldens(t) {
 		t.Run(r.name, func(t *testing.T) {
 			_, volume := mounted(t, r, r.flag(t, "webhook-cert-path"))
 			secret := dig(volume, "secret.secretName")
+			if other := modeOf[secret]; other != "" && other != r.flag(t, "tls-mode") {
+				t.Errorf("%v is the Secret of the modes %s and %s", secret, other, r.flag(t, "tls-mode"))
+			}
+			modeOf[secret] = r.flag(t, "tls-mode")
 			service := r.find(t, "Service", nil).Metadata.Name
 			switch mode := r.flag(t, "tls-mode"); mode {
 			case "certManager":
@@ -610,4 +625,94 @@ func TestLabels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServiceMonitor: Prometheus finds the Service, and the port of the metrics on it.
+func TestServiceMonitor(t *testing.T) {
+	monitors := 0
+	for _, r := range goldens(t) {
+		if !r.has("ServiceMonitor") {
+			continue
+		}
+		monitors++
+		service, monitor := r.find(t, "Service", nil), r.find(t, "ServiceMonitor", nil)
+		for k, v := range monitor.get("spec.selector.matchLabels").(map[string]any) {
+			if service.Metadata.Labels[k] != v {
+				t.Errorf("%s: the Service has no label %s=%v", r.name, k, v)
+			}
+		}
+		var names []any
+		for _, p := range service.get("spec.ports").([]any) {
+			if dig(p, "targetPort") == "metrics" {
+				names = append(names, dig(p, "name"))
+			}
+		}
+		if got := monitor.get("spec.endpoints.0.port"); !slices.Contains(names, got) {
+			t.Errorf("%s: metrics are read from the port %v, and are on %v", r.name, got, names)
+		}
+	}
+	if monitors == 0 {
+		t.Error("no scenario has a ServiceMonitor")
+	}
+}
+
+// TestDisruptionBudget: a node can be drained.
+func TestDisruptionBudget(t *testing.T) {
+	for _, r := range goldens(t) {
+		if !r.has("PodDisruptionBudget") {
+			continue
+		}
+		m := r.find(t, "PodDisruptionBudget", nil)
+		want := map[string]any{"maxUnavailable": json.Number("1")}
+		if r.name == "everything" {
+			want = map[string]any{"minAvailable": "60%"}
+		}
+		for _, key := range []string{"maxUnavailable", "minAvailable"} {
+			if got := m.get("spec." + key); got != want[key] {
+				t.Errorf("%s: %s is %v, want %v", r.name, key, got, want[key])
+			}
+		}
+		if m.get("spec.unhealthyPodEvictionPolicy") != "AlwaysAllow" {
+			t.Errorf("%s: a Pod that does not work keeps its node from being drained", r.name)
+		}
+	}
+}
+
+// TestRightsOfTheTest: the test may create what it tries to create, where it does, and nothing else.
+func TestRightsOfTheTest(t *testing.T) {
+	for _, r := range goldens(t) {
+		for _, m := range r.objects {
+			if m.Metadata.Annotations["helm.sh/hook"] == "" {
+				continue
+			}
+			switch m.Kind {
+			case "Role":
+				var rules []rbacv1.PolicyRule
+				convert(t, m.get("rules"), &rules)
+				want := []rbacv1.PolicyRule{{APIGroups: []string{"networking.istio.io"}, Resources: []string{"serviceentries"}, Verbs: []string{"create"}}}
+				if diff := cmp.Diff(want, rules); diff != "" {
+					t.Errorf("%s (- want + chart):\n%s", r.name, diff)
+				}
+				if pod := hook(r, "Pod"); !slices.Contains(pod.get("spec.containers.0.args").([]any), any("--namespace="+m.Metadata.Namespace)) {
+					t.Errorf("%s: the rights are for %s, and the test is %v", r.name, m.Metadata.Namespace, pod.get("spec.containers.0.args"))
+				}
+			case "ServiceAccount", "RoleBinding", "Pod":
+			default:
+				t.Errorf("%s: the test has a %s", r.name, m.Kind)
+			}
+		}
+		if got, want := hook(r, "Pod").get("spec.serviceAccountName"), hook(r, "ServiceAccount").Metadata.Name; got != want {
+			t.Errorf("%s: the test runs as %v", r.name, got)
+		}
+	}
+}
+
+// hook returns the object of that kind which belongs to the test.
+func hook(r *rendered, kind string) *manifest {
+	for _, m := range r.objects {
+		if m.Kind == kind && m.Metadata.Annotations["helm.sh/hook"] != "" {
+			return m
+		}
+	}
+	return &manifest{}
 }

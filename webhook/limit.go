@@ -61,7 +61,7 @@ func limited(next http.Handler, shed func(reason string), draining func() bool) 
 // much and send little would take the place of all others.
 type claimed struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // Read has none, and this lives no longer than the request
+	ctx    context.Context
 	memory *semaphore.Weighted
 	held   int64 // bytes
 	shed   func(reason string)

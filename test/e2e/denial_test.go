@@ -43,7 +43,7 @@ func TestDenial(t *testing.T) {
 				t.Errorf("the first lines do not say %s: %s", want, s)
 			}
 		}
-		if exists(t, ns, "serviceentry", "payments") {
+		if stored(t, ns, "payments") {
 			t.Fatalf("%v: the object was stored", args)
 		}
 	}
@@ -82,7 +82,7 @@ func TestDenialNamesAll(t *testing.T) {
 	if !strings.Contains(s.Stdout, "rates created") {
 		t.Errorf("the good object was not taken: %s", s)
 	}
-	if exists(t, ns, "serviceentry", "payments") || !exists(t, ns, "serviceentry", "rates") {
+	if stored(t, ns, "payments") || !stored(t, ns, "rates") {
 		t.Error("not just the good object is there")
 	}
 }
@@ -94,7 +94,7 @@ func TestRatchet(t *testing.T) {
 	ns := namespace(t, r)
 	apply(t, ns, strings.Replace(passthrough, "  location", "  resolution: DNS\n  location", 1))
 	warns(t, apply(t, ns, httpSettings), "DR201") // while nothing is denied here
-	label(t, r, ns, denyLabel)
+	label(t, ns, denyLabel)
 
 	t.Run("an unrelated edit passes", func(t *testing.T) {
 		s := kubectl(t, "", "patch", "-n", ns, "destinationrule", "payments", "--type=merge",
@@ -141,7 +141,7 @@ func TestRatchet(t *testing.T) {
 }
 
 // label labels a namespace, and returns when the release knows that.
-func label(t *testing.T, r *release.Release, ns, what string) {
+func label(t *testing.T, ns, what string) {
 	t.Helper()
 	if s := kubectl(t, "", "label", "namespace", ns, what); s.Refused() {
 		t.Fatal(s)

@@ -230,7 +230,7 @@ func TestReload(t *testing.T) {
 	eventually(t, "an Event about the Pod says it", func(ctx context.Context) error {
 		events := new(eventsv1.EventList)
 		if err := server(t).Client.List(ctx, events, client.InNamespace(r.Namespace)); err != nil {
-			return err //nolint:wrapcheck // eventually says what for
+			return err
 		}
 		for i := range events.Items {
 			e := &events.Items[i]

@@ -74,15 +74,15 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&o.churn, "churn", 20, "objects that are written a second, the second time")
 	flags.StringVar(&o.profile, "profile", "", "write the CPU profile of the first pass to a `FILE`, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
-		return err //nolint:wrapcheck // it has printed all
+		return err
 	}
 	assets, err := cluster.Find()
 	if err != nil {
-		return err //nolint:wrapcheck // it says all
+		return err
 	}
 	reaper, err := cluster.StartReaper()
 	if err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	defer func() {
 		_, stopErr := reaper.Stop()
@@ -90,12 +90,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}()
 	c, err := cluster.Start(ctx, assets, reaper.Folder)
 	if err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	binary, err := release.Binary(ctx, c)
 	if err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	m := newMesh(o.objects)
 	began := time.Now()
@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	values, pprof := "", 0
 	if o.profile != "" {
 		if pprof, err = release.FreePort(); err != nil {
-			return err //nolint:wrapcheck // as above
+			return err
 		}
 		values = fmt.Sprintf("extraArgs: ['--pprof-bind-address=127.0.0.1:%d']\n", pprof)
 	}
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		defer func() { err = errors.Join(err, r.Uninstall(context.WithoutCancel(ctx))) }()
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	progress("the release was ready after %s", time.Since(began).Round(100*time.Millisecond))
 	empty, err := startEmpty(ctx, c, r)
@@ -145,13 +145,13 @@ type load struct {
 
 // figures are what one pass came to.
 type figures struct {
-	name             string
-	meshvet, empty   *outcome
-	handler          histogram
-	resident, cpu    float64 // bytes at the end, seconds
-	collections      float64
-	longestPause     float64 // seconds, of all collections so far
-	written, missing int
+	name           string
+	meshvet, empty *outcome
+	handler        histogram
+	resident, cpu  float64 // bytes at the end, seconds
+	collections    float64
+	longestPause   float64 // seconds, of all collections so far
+	written        int
 }
 
 func (l *load) measure(ctx context.Context, out io.Writer) error {
@@ -167,7 +167,7 @@ func (l *load) measure(ctx context.Context, out io.Writer) error {
 	}
 	idle, err := l.release.Pod().Memory()
 	if err != nil {
-		return err //nolint:wrapcheck // it says all
+		return err
 	}
 	profiled := make(chan error, 1)
 	go func() { profiled <- l.writeProfile(ctx) }()
@@ -181,7 +181,7 @@ func (l *load) measure(ctx context.Context, out io.Writer) error {
 	}
 	peak, err := l.release.Pod().PeakMemory()
 	if err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	return l.print(out, idle, peak, quiet, busy)
 }
@@ -211,7 +211,7 @@ func (l *load) pass(ctx context.Context, webhook *target, name string, churn int
 	f := &figures{name: name}
 	before, err := l.release.Pod().Metrics(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says all
+		return nil, err
 	}
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -227,7 +227,7 @@ func (l *load) pass(ctx context.Context, webhook *target, name string, churn int
 	writer.Wait()
 	after, err := l.release.Pod().Metrics(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as above
+		return nil, err
 	}
 	const duration = "meshvet_admission_duration_seconds"
 	f.handler = newHistogram(after[duration]).since(newHistogram(before[duration]))
@@ -338,7 +338,7 @@ func startEmpty(ctx context.Context, c *cluster.Cluster, r *release.Release) (*t
 	}
 	port, err := release.FreePort()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says all
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -355,7 +355,7 @@ func startEmpty(ctx context.Context, c *cluster.Cluster, r *release.Release) (*t
 		_, err := t.send(ctx, body)
 		return err
 	})
-	return t, err //nolint:wrapcheck // it says all
+	return t, err
 }
 
 // serveEmpty is the yardstick: what controller-runtime takes to read a review and to let it pass.
@@ -372,5 +372,5 @@ func serveEmpty(ctx context.Context, port string) error {
 		return fmt.Errorf("make the empty handler: %w", err)
 	}
 	server.Register("/validate", hook)
-	return server.Start(ctx) //nolint:wrapcheck // it says all
+	return server.Start(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,7 +57,7 @@ func (r *Release) Test(ctx context.Context) (code int, out string, err error) {
 		return 0, "", err
 	}
 	cmd := exec.CommandContext(ctx, r.binary, append(container.Args, "--kubeconfig="+kubeconfig)...)
-	cmd.Env = append(env, r.marks()...)
+	cmd.Env = slices.Concat(env, r.marks())
 	printed, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

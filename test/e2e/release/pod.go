@@ -21,8 +21,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -89,7 +87,7 @@ func (r *Release) startPod(ctx context.Context) (*Pod, error) {
 	defer logs.Close()                                                          //nolint:errcheck // the child has its own
 	p.cmd = exec.Command(r.binary, append(args, "--kubeconfig="+kubeconfig)...) //nolint:noctx // it ends with the Pod
 	p.cmd.Dir = filepath.Join(folder, "work")
-	p.cmd.Env = append(env, r.marks()...)
+	p.cmd.Env = slices.Concat(env, r.marks())
 	p.cmd.Stdout, p.cmd.Stderr = logs, logs
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
@@ -199,12 +197,12 @@ func hasFlag(args []string, flag string) bool {
 
 // FreePort returns a port that nobody listened on a moment ago.
 func FreePort() (int, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0") //nolint:noctx // nothing to wait for
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer l.Close()                          //nolint:errcheck // it carried nothing
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // it listens for TCP
+	defer l.Close() //nolint:errcheck // it carried nothing
+	return portOf(l), nil
 }
 
 // environment is the container's, as kubelet fills it in.
@@ -224,7 +222,7 @@ func environment(pod *corev1.Pod, container *corev1.Container) ([]string, error)
 				"metadata.uid":            string(pod.UID),
 				"spec.serviceAccountName": pod.Spec.ServiceAccountName,
 			}
-			known := false
+			var known bool
 			if value, known = fields[from.FieldRef.FieldPath]; !known {
 				return nil, fmt.Errorf("the variable %s is of the field %s, which the tests do not know", e.Name, from.FieldRef.FieldPath)
 			}
@@ -251,7 +249,7 @@ func (r *Release) impersonate(path, account string) error {
 	for _, c := range config.Contexts {
 		c.Namespace = r.Namespace
 	}
-	if err := clientcmd.WriteToFile(clientcmdapi.Config(*config), path); err != nil {
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		return fmt.Errorf("write the ServiceAccount's kubeconfig: %w", err)
 	}
 	return nil

@@ -136,17 +136,19 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(targets)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(targets) || ctx.Err() != nil {
-					return
-				}
-				e.judge(ctx, ix, &targets[i], &visits[i])
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(targets) || ctx.Err() != nil {
+				return
 			}
-		})
+			e.judge(ctx, ix, &targets[i], &visits[i])
+		}
 	}
+	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
+		wg.Go(work)
+	}
+	work() // policies take much stack, which the caller's goroutine may have already
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -225,7 +227,8 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
-	if generated(o) {
+	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
+	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
 		return
 	}

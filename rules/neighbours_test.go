@@ -114,7 +114,9 @@ func TestNeighbours(t *testing.T) {
 		d := rand.New(rand.NewPCG(seed, 1))
 		var files []*object.File
 		for range 2 + d.IntN(3) {
-			files = append(files, pool[d.IntN(len(pool))])
+			if f := pool[d.IntN(len(pool))]; !slices.Contains(files, f) {
+				files = append(files, f)
+			}
 		}
 		add(fmt.Sprintf("mixture %d", seed), complete, files, nil)
 	}

@@ -119,12 +119,37 @@ func deadEndsAt(p *lint.Pass, hosts ...mesh.Host) []mesh.DeadEnd {
 	for _, h := range hosts {
 		services := p.Mesh.RoutedTo(h)
 		for _, vs := range services[:min(len(services), maxVirtualServices)] {
-			for _, e := range p.Mesh.DeadEnds(vs) {
-				if e.Owner == p.Object && e.Host == h {
-					out = append(out, e)
-				}
-			}
+			out = append(out, deadEndsOn(p, vs, h)...)
 		}
+	}
+	return out
+}
+
+// deadEndsOn lists those of one VirtualService and host.
+func deadEndsOn(p *lint.Pass, vs *object.Object, h mesh.Host) []mesh.DeadEnd {
+	return slices.DeleteFunc(slices.Clone(p.Mesh.DeadEnds(vs)), func(e mesh.DeadEnd) bool { return e.Owner != p.Object || e.Host != h })
+}
+
+// subsetsAt lists the dead ends that lie with a DestinationRule: only routes that name a subset of its host have any, of which there are
+// hardly any among the thousands that may lead to an egress gateway.
+func subsetsAt(p *lint.Pass, h mesh.Host) []mesh.DeadEnd {
+	named := map[*object.Object]bool{}
+	for _, r := range p.Mesh.SubsetRoutes(h) {
+		named[r.Object] = true
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	var out []mesh.DeadEnd
+	left := maxVirtualServices
+	for _, vs := range p.Mesh.RoutedTo(h) {
+		if !named[vs] {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		out = append(out, deadEndsOn(p, vs, h)...)
 	}
 	return out
 }
@@ -136,7 +161,7 @@ func reportSubsets(p *lint.Pass) {
 	if !p.Object.Lookup(at).Set() {
 		at = object.Path{"spec", "host"}
 	}
-	all := deadEndsAt(p, rule.Host)
+	all := subsetsAt(p, rule.Host)
 	for i, e := range all {
 		same := func(o mesh.DeadEnd) bool { return o.Subset == e.Subset }
 		if slices.ContainsFunc(all[:i], same) {

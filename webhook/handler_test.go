@@ -283,13 +283,13 @@ func TestSlowClientsLeaveRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(limited(hook, func(string) {}, func() bool { return false }))
-	defer server.Close()
+	t.Cleanup(server.Close) // once the connections below are closed
 	for i := range 50 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // the test is over
+		t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
 		length := "Content-Length: " + strconv.Itoa(mostBody)
 		if i%2 == 0 {
 			length = "Transfer-Encoding: chunked"

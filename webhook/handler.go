@@ -90,9 +90,17 @@ func (h *Handler) answer(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		response admission.Response
 		decision string
 	}
+	// Half of the time is left for judging: under load a request that gets its slot at the last moment would take it from those that can
+	// still be judged, and be answered too late itself.
+	wait := ctx
+	if deadline, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
 	select {
 	case rs.slots <- struct{}{}:
-	case <-ctx.Done():
+	case <-wait.Done():
 		h.metrics.shed.WithLabelValues("busy").Inc()
 		return h.unjudged(cfg, req, errors.New("too many requests at once: there was no time left to judge this one")), shed
 	}

@@ -177,6 +177,83 @@ func TestRatchetWeighs(t *testing.T) {
 	}
 }
 
+// TestRatchetMeasures has an entry with an old fault: what makes it smaller passes, what adds to it does not.
+func TestRatchetMeasures(t *testing.T) {
+	const entry = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: x, namespace: web}
+spec:
+  hosts: [%s]
+  ports: [{number: 443, name: tls, protocol: TLS}]`
+	for _, c := range []struct {
+		old, now string
+		allowed  bool
+	}{
+		{"a.example.com, b.example.com", "b.example.com", true},
+		{"a.example.com, b.example.com", "b.example.com, a.example.com", true},
+		{"a.example.com", "a.example.com, b.example.com", false},
+		{"a.example.com", "b.example.com", false},
+	} {
+		h := testHandler(t, "webhook: {actions: [{rules: [SE101], action: deny}]}", "")
+		r := h.Handle(t.Context(), requestOf(t, admissionv1.Update, document(t, fmt.Sprintf(entry, c.old)), document(t, fmt.Sprintf(entry, c.now))))
+		if r.Allowed != c.allowed || !strings.Contains(said(r), "SE101") {
+			t.Errorf("%s becomes %s, want allowed %v:\n%s", c.old, c.now, c.allowed, said(r))
+		}
+	}
+}
+
+// TestCausedIsNew has a rule with a field that does nothing on the ports of its hosts. That a host comes or goes changes what the finding
+// says, and is not its cause.
+func TestCausedIsNew(t *testing.T) {
+	const rule = `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: all, namespace: web}
+spec:
+  host: "*.example.com"
+  trafficPolicy: {connectionPool: {http: {maxRetries: 3}}}
+---`
+	const entry = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: %[1]s, namespace: web}
+spec:
+  hosts: [%[1]s.example.com]
+  location: MESH_EXTERNAL
+  resolution: DNS
+  ports: [{number: %[2]d, name: tls, protocol: TLS}]
+`
+	a, b := fmt.Sprintf(entry, "a", 443), fmt.Sprintf(entry, "b", 8443)
+	const config = "webhook: {denyCaused: true, actions: [{rules: [DR201], action: deny}]}"
+	for name, c := range map[string]struct {
+		mesh     string
+		old, now string
+		caused   bool
+	}{
+		"one of two goes":       {rule + a + "---" + b, b, "", false},
+		"a second one comes":    {rule + a, "", b, false},
+		"the first one comes":   {rule, "", a, true},
+		"the last one goes":     {rule + a, a, "", false},
+		"one becomes two":       {rule + a, a, strings.Replace(a, "[a.example.com]", "[a.example.com, c.example.com]", 1), false},
+		"it was HTTP until now": {rule + strings.ReplaceAll(a, "TLS", "HTTP"), strings.ReplaceAll(a, "TLS", "HTTP"), a, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := admissionv1.Update
+			switch {
+			case c.old == "":
+				op = admissionv1.Create
+			case c.now == "":
+				op = admissionv1.Delete
+			}
+			r := testHandler(t, config, c.mesh).Handle(t.Context(), requestOf(t, op, document(t, c.old), document(t, c.now)))
+			if r.Allowed == c.caused || strings.Contains(said(r), "DR201") != c.caused {
+				t.Error(said(r))
+			}
+		})
+	}
+}
+
 // TestAcceptedOldFault has an old fault that an annotation accepts: it denies nothing, so the annotation silences it.
 func TestAcceptedOldFault(t *testing.T) {
 	faulty := strings.Replace(plainEntry, "namespace: web", "namespace: web, annotations: {meshvet.dev/ignore: SE101, meshvet.dev/ignore-reason: it moves}", 1)

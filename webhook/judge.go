@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -193,7 +194,7 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		v.Problems = append(v.Problems, fmt.Sprintf("%s has %d items, and more than %d are not judged", e.Path, e.Items, e.Most))
 	}
 	found := gather(report, ix)
-	had := map[string]Weighed{}
+	had := earlierFindings{change: c}
 	if slices.ContainsFunc(found, func(w Weighed) bool {
 		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
 	}) {
@@ -206,23 +207,20 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		if err != nil {
 			return v, nil, err
 		}
-		for _, w := range gather(earlier, ix) {
-			had[w.Fingerprint()] = w
-		}
+		had.add(gather(earlier, ix))
 	}
 	var own []Decided
 	for i := range found {
 		w := &found[i]
-		before, was := had[w.Fingerprint()]
-		w.Inherited = was && before.Severity >= w.Severity
 		if w.Object == key && c.object != nil {
-			w.Inherited = w.Inherited && c.left(before.Path, w.Path)
+			w.Inherited = c.old != nil && had.inherited(*w)
 			if f, silenced := decide(cfg, *w); !silenced && !w.Inherited {
 				own = append(own, f)
 			}
 			continue
 		}
 		// What is said of a removed object is about those that it leaves behind.
+		w.Inherited = had.there(*w)
 		w.Caused = !w.Inherited
 	}
 	for _, w := range found {
@@ -236,9 +234,88 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	return v, report, nil
 }
 
-// left says whether an update left alone what a finding points at, which may stand at another place by now. Fingerprints leave numbers
-// out, so that an unrelated edit which changes a count in a message passes; but whoever writes another wrong value has not inherited it.
-// A mapping or list has other things in it, and the fingerprint has to do.
+// earlierFindings are those that there were before a change.
+type earlierFindings struct {
+	change *change
+	at     map[string][]Weighed // by placeOf
+}
+
+func (e *earlierFindings) add(found []Weighed) {
+	e.at = map[string][]Weighed{}
+	for _, w := range found {
+		if e.change.object == nil && w.Object == e.change.key() {
+			continue // what was wrong with a removed object is not what it leaves behind
+		}
+		place := e.placeOf(w, e.change.old)
+		e.at[place] = append(e.at[place], w)
+	}
+}
+
+// placeOf tells the rule, the object and the field of a finding, as the field is in the object under review: there it may have moved.
+func (e *earlierFindings) placeOf(w Weighed, o *object.Object) string {
+	field := w.Path.String()
+	if o != nil && w.Object == o.Key {
+		field = lint.StablePath(o, w.Path)
+	}
+	return w.Rule.ID + " " + w.Object.String() + " " + field
+}
+
+// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and either
+// has the same fingerprint, which leaves numbers out, or said all that is said now. So an edit that makes a fault smaller passes, as
+// does one that changes a count in a message; whoever writes another wrong value, or adds to what is wrong, has not inherited it.
+func (e *earlierFindings) inherited(w Weighed) bool {
+	left := func(b Weighed) bool { return e.change.left(b.Path, w.Path) }
+	return e.take(e.placeOf(w, e.change.object), w, left, func(b Weighed) bool { return left(b) && saysNoMore(w.Finding, b.Finding) })
+}
+
+// take uses up one of the findings at a place that weigh no less than a given one: that with its fingerprint, if it is fit, or else one that
+// is like it. Those of which there are more than before are new.
+func (e *earlierFindings) take(place string, w Weighed, fit, like func(Weighed) bool) bool {
+	list := slices.DeleteFunc(slices.Clone(e.at[place]), func(b Weighed) bool { return b.Severity < w.Severity })
+	i := slices.IndexFunc(list, func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fit(b) })
+	if i < 0 {
+		i = slices.IndexFunc(list, like)
+	}
+	if i < 0 {
+		return false
+	}
+	used := list[i].Fingerprint()
+	e.at[place] = slices.DeleteFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == used })
+	return true
+}
+
+// saysNoMore says whether each word of a finding's message, but for numbers, stood in another one's, or is a host that was meant there.
+func saysNoMore(now, before lint.Finding) bool {
+	said := strings.FieldsFunc(before.Message, separates)
+	for _, word := range strings.FieldsFunc(now.Message, separates) {
+		number := strings.TrimLeft(word, "0123456789") == ""
+		if !number && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:()\"", r) }
+
+// there says whether a finding on an object that does not change was there before. Its message tells what all of the mesh comes to, such as
+// the ports for which a field does nothing, and differs with each of these: a deletion would be told, or denied, because it makes a fault
+// smaller. So a finding of the same rule about the same field is the same one, unless it weighs more or is about the object that changes,
+// and was not before.
+func (e *earlierFindings) there(w Weighed) bool {
+	of := e.change.key()
+	return e.take(e.placeOf(w, nil), w, func(Weighed) bool { return true }, func(b Weighed) bool {
+		return isAbout(b.Finding, of) || !isAbout(w.Finding, of)
+	})
+}
+
+// isAbout says whether a finding names another object as part of what is wrong.
+func isAbout(f lint.Finding, o object.Key) bool {
+	return slices.Contains(f.Subject.Objects, o) || slices.ContainsFunc(f.Related, func(r lint.Related) bool { return r.Object == o })
+}
+
+// left says whether an update left alone the value that a finding points at, which may stand at another place by now. A mapping or list
+// has other things in it, so that it may change.
 func (c *change) left(before, now object.Path) bool {
 	was, is := c.old.Lookup(before), c.object.Lookup(now)
 	for _, v := range [...]object.Value{was, is} {
@@ -254,8 +331,7 @@ func (c *change) left(before, now object.Path) bool {
 // own annotation silences, would be told nothing of a fault that another namespace denies.
 func mirrored(f Decided, own []Decided) bool {
 	return slices.ContainsFunc(own, func(o Decided) bool {
-		return o.Rule.ID == f.Rule.ID && weight(o.Action) >= weight(f.Action) && (slices.Contains(o.Subject.Objects, f.Object) ||
-			slices.ContainsFunc(o.Related, func(r lint.Related) bool { return r.Object == f.Object }))
+		return o.Rule.ID == f.Rule.ID && weight(o.Action) >= weight(f.Action) && isAbout(o.Finding, f.Object)
 	})
 }
 

@@ -11,6 +11,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # same library.
 GOLANGCI_LINT = $(GO) tool -modfile=test/tools/go.mod golangci-lint
 OPA           = $(GO) tool -modfile=test/tools/opa.mod opa
+HELM_DOCS     = $(GO) tool -modfile=test/tools/helmdocs.mod helm-docs --chart-search-root charts --sort-values-order file --log-level warning
 
 # Flags for the tests, e.g. make test TESTFLAGS='-v -run TestFixtures'.
 TESTFLAGS  ?=
@@ -30,6 +31,14 @@ RANDOM_MESHES ?= 2000
 PROOF         ?= docs/proof.md
 # The istioctl whose words make compared records; it has to be of the oracle's version of Istio.
 ISTIOCTL      ?= istioctl
+# Where the programs are built that stand for a cluster in tests, and the helm among them.
+E2E_TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/meshvet/e2e
+HELM      ?= $(E2E_TOOLS)/helm
+# What builds the image, and what it is called; the chart asks for the version without a v.
+CONTAINER ?= docker
+IMAGE     ?= ghcr.io/meshvet/meshvet:$(VERSION:v%=%)
+# How bench-webhook measures.
+LOADFLAGS  ?=
 # Which suites of test-all run; empty means all of them.
 SUITES     ?=
 
@@ -46,11 +55,15 @@ CASE_RULES  ?=
 
 .PHONY: help
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build bin/meshvet, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/meshvet ./cmd/meshvet
+
+.PHONY: image
+image: ## Build the container image (IMAGE=NAME:TAG, CONTAINER=podman)
+	$(CONTAINER) build --build-arg VERSION='$(VERSION)' --build-arg REVISION="$$(git rev-parse HEAD)" --tag '$(IMAGE)' .
 
 .PHONY: test
 test: ## Run the tests, those of the Rego policies included
@@ -100,6 +113,26 @@ mutate: ## Change one thing of a rule at a time; fail if the fixtures notice too
 test-oracle: ## Run the tests of the oracle
 	cd test/oracle && $(GO) test -timeout 20m $(TESTFLAGS) ./...
 
+.PHONY: e2e-tools
+e2e-tools: ## Build etcd, kube-apiserver, kubectl and helm, once
+	@# Whoever sets KUBEBUILDER_ASSETS has them.
+	[ -n "$${KUBEBUILDER_ASSETS:-}" ] || bash test/e2e/kube/build.sh '$(E2E_TOOLS)'
+
+.PHONY: chart
+chart: e2e-tools ## Check the Helm chart: lint, manifests, rights, values (TESTFLAGS=-update renders the golden files anew)
+	@[ -x '$(HELM)' ] || { echo "there is no helm at $(HELM)" >&2; exit 1; }
+	HELM='$(HELM)' $(GO) test -timeout 10m $(TESTFLAGS) ./charts
+	@diff -u charts/meshvet/README.md <($(HELM_DOCS) --dry-run) || { echo "the README of the chart is stale, run make generate" >&2; exit 1; }
+
+.PHONY: e2e
+e2e: e2e-tools ## Test the webhook and its chart on a real API server (TESTFLAGS='-v -run TestRatchet')
+	@# Not from the cache of go test, which does not know that the chart and the program are what is tested.
+	cd test/e2e && KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(E2E_TOOLS)}" $(GO) test -count=1 -timeout 10m $(TESTFLAGS) ./...
+
+.PHONY: bench-webhook
+bench-webhook: e2e-tools ## Measure the webhook with 20,000 objects and 200 reviews a second (LOADFLAGS='-objects 5000')
+	cd test/e2e && KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(E2E_TOOLS)}" $(GO) run ./load $(LOADFLAGS)
+
 .PHONY: race
 race: ## Run the tests of the engine and the program under the race detector
 	@# Reading one hostile or corpus file has no concurrency to check, and takes minutes under the detector.
@@ -116,9 +149,10 @@ lint: ## Check the Go code, the policies and the scripts
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
 	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+	cd test/e2e && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
-	for script in .ci/run .ci/suites .ci/fuzz .ci/verify; do bash -n "$$script"; done
+	for script in .ci/run .ci/suites .ci/fuzz .ci/verify test/e2e/kube/build.sh; do bash -n "$$script"; done
 
 .PHONY: fmt
 fmt: ## Format the Go code and the policies
@@ -126,9 +160,10 @@ fmt: ## Format the Go code and the policies
 	$(OPA) fmt --write policies
 
 .PHONY: generate
-generate: ## Rewrite the generated code, rule pages and schemas
+generate: ## Rewrite the generated code, rule pages, schemas and the README of the chart
 	$(GO) generate ./...
 	$(GO) run ./cmd/meshvet docs --out docs --schemas schemas
+	$(HELM_DOCS)
 
 .PHONY: verify
 verify: ## Fail if `make generate` or `go mod tidy` would change anything

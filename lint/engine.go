@@ -227,7 +227,8 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
-	if generated(o) {
+	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
+	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
 		return
 	}

@@ -123,7 +123,7 @@ func fingerprint(f *Finding, o *object.Object) string {
 	fmt.Fprintln(h, f.Rule.ID)
 	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
 	if o != nil {
-		fmt.Fprintln(h, stablePath(o, f.Path))
+		fmt.Fprintln(h, StablePath(o, f.Path))
 	} else {
 		fmt.Fprintln(h, f.Location.File)
 	}
@@ -156,8 +156,8 @@ func tellApart(r *Report) {
 // itemKeys are the fields by which items of the lists in our kinds are told apart.
 var itemKeys = [...]object.Path{{"number"}, {"port", "number"}, {"name"}, {"address"}, {"from"}}
 
-// stablePath writes a path with list items named by their identifying field or value instead of their index.
-func stablePath(o *object.Object, p object.Path) string {
+// StablePath writes a path with list items named by their identifying field or value instead of their index.
+func StablePath(o *object.Object, p object.Path) string {
 	var b strings.Builder
 	v := o.Root()
 	for _, e := range p {

@@ -265,7 +265,7 @@ func TestReviewSuppresses(t *testing.T) {
 	if diff := cmp.Diff(want, told(r.Findings)); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Suppressed) != 1 || r.Suppressed[0].Object != object1.Key || r.Suppressed[0].Suppression.Where.File != "cluster:shop/api" {
+	if len(r.Suppressed) != 1 || r.Suppressed[0].Object != object1.Key || r.Suppressed[0].Suppression.Where.File != "cluster:ServiceEntry/shop/api" {
 		t.Errorf("suppressed: %+v", r.Suppressed)
 	}
 	if len(r.Skipped) != 1 || r.Skipped[0].Reason != "meshvet.dev/ignore (line 7) silences nothing: meshvet.dev/ignore-reason has to say why" {

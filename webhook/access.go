@@ -71,7 +71,7 @@ func Access(o AccessOptions) Rights {
 	if o.Rotate {
 		const webhooks = "validatingwebhookconfigurations"
 		r.Cluster = append(r.Cluster,
-			named("admissionregistration.k8s.io", webhooks, o.WebhookConfiguration, "get", "list", "watch", "update", "patch"))
+			named("admissionregistration.k8s.io", webhooks, o.WebhookConfiguration, "get", "list", "watch", "update"))
 		r.Own = append(r.Own,
 			// Leader election still writes Events of the core group.
 			rule("", "events", "create", "patch"),

@@ -65,25 +65,13 @@ func Decide(cfg *lint.Admission, v Verdict) Decision {
 		d.OnError = lint.Deny
 	}
 	for _, w := range v.Findings {
-		f := Decided{Weighed: w, Action: cfg.ActionOf(w.Rule, w.Severity, w.Namespace)}
-		if w.Suppressed {
-			if f.Action != lint.Deny || cfg.MaySuppress(w.Rule) {
-				d.Suppressed++
-				continue
-			}
-			f.Note = noteOverruled
+		f, silenced := decide(cfg, w)
+		switch {
+		case !silenced:
+			d.Findings = append(d.Findings, f)
+		case !w.Caused: // by the object's own annotation
+			d.Suppressed++
 		}
-		// The ratchet: whoever edits an object with an old fault may leave it, and may not add another.
-		if w.Inherited && f.Action == lint.Deny {
-			f.Action, f.Note = lint.Warn, noteInherited
-		}
-		if w.Caused {
-			f.Note = noteCaused
-			if f.Action == lint.Deny && !cfg.DenyCaused {
-				f.Action = lint.Warn
-			}
-		}
-		d.Findings = append(d.Findings, f)
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Decided) int {
 		return cmp.Or(
@@ -96,6 +84,33 @@ func Decide(cfg *lint.Admission, v Verdict) Decision {
 		)
 	})
 	return d
+}
+
+// decide weighs one finding; silenced says that nothing becomes of it, since an annotation on its object accepts it.
+func decide(cfg *lint.Admission, w Weighed) (f Decided, silenced bool) {
+	f = Decided{Weighed: w, Action: cfg.ActionOf(w.Rule, w.Severity, w.Namespace)}
+	switch {
+	case w.Caused:
+		f.Note = noteCaused
+		if f.Action == lint.Deny && !cfg.DenyCaused {
+			f.Action = lint.Warn
+		}
+	case w.Inherited && f.Action == lint.Deny:
+		// The ratchet: whoever edits an object with an old fault may leave it, and may not add another.
+		f.Action, f.Note = lint.Warn, noteInherited
+	}
+	if w.Suppressed {
+		if f.Action != lint.Deny || cfg.MaySuppress(w.Rule) {
+			return f, true
+		}
+		f.Note = cmp.Or(f.Note, noteOverruled)
+	}
+	return f, false
+}
+
+// weight orders actions by how much becomes of a request.
+func weight(a lint.Action) int {
+	return slices.Index([]lint.Action{lint.Audit, lint.Warn, lint.Deny}, a)
 }
 
 // compareBool orders false before true.

@@ -90,9 +90,17 @@ func (h *Handler) answer(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		response admission.Response
 		decision string
 	}
+	// Half of the time is left for judging: under load a request that gets its slot at the last moment would take it from those that can
+	// still be judged, and be answered too late itself.
+	wait := ctx
+	if deadline, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
 	select {
 	case rs.slots <- struct{}{}:
-	case <-ctx.Done():
+	case <-wait.Done():
 		h.metrics.shed.WithLabelValues("busy").Inc()
 		return h.unjudged(cfg, req, errors.New("too many requests at once: there was no time left to judge this one")), shed
 	}
@@ -136,7 +144,7 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	}
 	ix := h.inView(ctx, h.index.Snapshot(), req.Namespace)
 	if why := forced(ix, req); why != "" {
-		h.index.Expect(change.key(), nil)
+		h.expect(ctx, req, change)
 		return pass("skipped", why), unchanged
 	}
 	verdict, report, err := judge(ctx, engine, cfg, ix, change)
@@ -148,8 +156,8 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	h.metrics.decided(&decision)
 	h.record(req, verdict.Object, &decision)
 	response := h.wording.Response(&decision, verdict)
-	if response.Allowed && (req.DryRun == nil || !*req.DryRun) {
-		h.index.Expect(verdict.Object, change.object)
+	if response.Allowed {
+		h.expect(ctx, req, change)
 	}
 	switch {
 	case !response.Allowed && len(decision.with(lint.Deny)) > 0:
@@ -160,11 +168,21 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	return response, allowed
 }
 
-// inView adds the Namespace of a request that is so new that the informers have not seen it: actions go by its labels.
+// expect takes over a change that passes into the index, unless nothing is to be stored, or somebody else has been told something by now.
+func (h *Handler) expect(ctx context.Context, req *admissionv1.AdmissionRequest, c *change) {
+	if ctx.Err() == nil && (req.DryRun == nil || !*req.DryRun) {
+		h.index.Expect(c.key(), c.object)
+	}
+}
+
+// inView adds the Namespace of a request that is so new that the informers have not seen it: actions go by its labels. Where Namespaces
+// are not in view at all, asking for each request would only cost its time.
 func (h *Handler) inView(ctx context.Context, ix *mesh.Index, ns string) *mesh.Index {
-	if h.namespace == nil || ns == "" || ix.Get(object.Key{Kind: object.Namespace, Name: ns}) != nil {
+	if h.namespace == nil || ns == "" || !ix.Complete(object.Namespace) || ix.Get(object.Key{Kind: object.Namespace, Name: ns}) != nil {
 		return ix
 	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	o, err := h.namespace(ctx, ns)
 	if err != nil {
 		h.log.V(1).Info("the namespace of a request cannot be read", "namespace", ns, "error", err.Error())
@@ -179,7 +197,8 @@ func forced(ix *mesh.Index, req *admissionv1.AdmissionRequest) string {
 	if req.Operation != admissionv1.Delete {
 		return ""
 	}
-	if slices.Contains(req.UserInfo.Groups, "system:serviceaccounts:kube-system") {
+	// Without --use-service-account-credentials all controllers are one user.
+	if slices.Contains(req.UserInfo.Groups, "system:serviceaccounts:kube-system") || req.UserInfo.Username == "system:kube-controller-manager" {
 		return "a controller of Kubernetes removes it"
 	}
 	if ns := ix.Get(object.Key{Kind: object.Namespace, Name: req.Namespace}); ns != nil && ns.Root().At("metadata", "deletionTimestamp").Set() {

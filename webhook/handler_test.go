@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,7 +100,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestMaxInFlight holds all slots and asks once more: the request waits for a slot, not longer than its time.
+// TestMaxInFlight holds all slots and asks once more: the request waits for a slot, as long as there is time to use it.
 func TestMaxInFlight(t *testing.T) {
 	release := make(chan struct{})
 	h := handlerWith(t, "webhook: {maxInFlight: 2}", slowRule(true, release))
@@ -110,9 +112,12 @@ func TestMaxInFlight(t *testing.T) {
 	for testutil.ToFloat64(h.metrics.inFlight) < 2 {
 		runtime.Gosched()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	r := h.Handle(ctx, req)
+	if ctx.Err() != nil {
+		t.Error("it waited for a slot until there was no time left to use it")
+	}
 	if !r.Allowed || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "too many requests at once") {
 		t.Errorf("a request without a slot: allowed %v, warnings %q", r.Allowed, r.Warnings)
 	}
@@ -280,13 +285,13 @@ func TestSlowClientsLeaveRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(limited(hook, func(string) {}, func() bool { return false }))
-	defer server.Close()
+	t.Cleanup(server.Close) // once the connections below are closed
 	for i := range 50 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // the test is over
+		t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
 		length := "Content-Length: " + strconv.Itoa(mostBody)
 		if i%2 == 0 {
 			length = "Transfer-Encoding: chunked"
@@ -316,6 +321,75 @@ func TestSlowClientsLeaveRoom(t *testing.T) {
 	var answer admissionv1.AdmissionReview
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.Response == nil || !answer.Response.Allowed || len(answer.Response.Warnings) == 0 {
 		t.Errorf("%s: %+v (%v)", response.Status, answer.Response, err)
+	}
+}
+
+// TestLargeRequestsTakeTurns sends more large requests than there is room for at a time.
+func TestLargeRequestsTakeTurns(t *testing.T) {
+	var inside atomic.Int64
+	server := httptest.NewServer(limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		if inside.Add(1) > mostLarge {
+			http.Error(w, "too many at a time", http.StatusInternalServerError)
+		}
+		time.Sleep(20 * time.Millisecond)
+		inside.Add(-1)
+	}), func(reason string) { t.Error("shed:", reason) }, func() bool { return false }))
+	defer server.Close()
+	body := make([]byte, mostBody)
+	var running sync.WaitGroup
+	for range 12 {
+		running.Go(func() {
+			resp, err := http.Post(server.URL+"?timeout=30s", "application/json", bytes.NewReader(body)) //nolint:noctx // it has a timeout
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s (%v)", resp.Status, text, err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// TestSmallBesideLarge has large requests that stall in all the places there are for them, and a small one.
+func TestSmallBesideLarge(t *testing.T) {
+	hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: testHandler(t, "", "")}, admission.StandaloneOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(limited(hook, func(string) {}, func() bool { return false }))
+	defer server.Close()
+	for range 8 {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		head := fmt.Sprintf("POST /?timeout=3s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", mostBody)
+		go func() { _, _ = conn.Write(append([]byte(head), make([]byte, mostBody-1)...)) }()
+	}
+	time.Sleep(300 * time.Millisecond) // until as much of them is read as can be
+	good := requestOf(t, admissionv1.Create, nil, document(t, plainEntry))
+	review := admissionv1.AdmissionReview{Request: &good.AdmissionRequest}
+	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
+	text, err := json.Marshal(review)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(server.URL+"/?timeout=2s", "application/json", bytes.NewReader(text)) //nolint:noctx // it has a timeout
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer admissionv1.AdmissionReview
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Response == nil || len(answer.Response.Warnings) == 0 {
+		t.Errorf("%s: %+v (%v)", resp.Status, answer.Response, err)
 	}
 }
 

@@ -142,6 +142,11 @@ func (x *Index) Retain(k object.Kind, keep func(object.Key) bool) {
 		}
 		return
 	}
+	for key, e := range x.expected { // not to come back when it is taken back
+		if key.Kind == k && !keep(key) {
+			e.before = nil
+		}
+	}
 	var gone []object.Key
 	for o := range x.store.Snapshot().All(k) {
 		if !keep(o.Key) && x.expected[o.Key] == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,17 +25,20 @@ type change struct {
 	operation admissionv1.Operation
 	object    *object.Object // as it is to be; nil for DELETE
 	old       *object.Object // as it is now; nil for CREATE
-	// unchanged says that the spec is what it was, or that the object is on its way out: there is nothing to judge.
+	// unchanged says that the spec is what it was, as is what Istio reads beside it, or that the object is on its way out: there is nothing to judge.
 	unchanged string
 }
 
-// key names the object.
-func (c *change) key() object.Key {
+// subject is the object as it is to be, or as it was before a DELETE.
+func (c *change) subject() *object.Object {
 	if c.object != nil {
-		return c.object.Key
+		return c.object
 	}
-	return c.old.Key
+	return c.old
 }
+
+// key names the object.
+func (c *change) key() object.Key { return c.subject().Key }
 
 // readChange reads the objects of a request.
 func readChange(req *admissionv1.AdmissionRequest) (*change, error) {
@@ -56,10 +61,15 @@ func readChange(req *admissionv1.AdmissionRequest) (*change, error) {
 	case req.Operation == admissionv1.Delete:
 		now = nil
 	}
-	if meta, ok := now["metadata"].(map[string]any); ok && meta["deletionTimestamp"] != nil {
-		c.unchanged = "the object is being deleted"
-	} else if req.Operation == admissionv1.Update && equality.Semantic.DeepEqual(now["spec"], before["spec"]) {
-		c.unchanged = "the spec is unchanged"
+	if req.Operation == admissionv1.Update {
+		meta, _ := now["metadata"].(map[string]any)
+		was, _ := before["metadata"].(map[string]any)
+		switch {
+		case meta["deletionTimestamp"] != nil:
+			c.unchanged = "the object is being deleted"
+		case equality.Semantic.DeepEqual(now["spec"], before["spec"]) && equality.Semantic.DeepEqual(ofIstio(meta), ofIstio(was)):
+			c.unchanged = "the spec is unchanged"
+		}
 	}
 	for _, part := range [...]struct {
 		raw map[string]any
@@ -78,6 +88,21 @@ func readChange(req *admissionv1.AdmissionRequest) (*change, error) {
 		*part.to = o
 	}
 	return c, nil
+}
+
+// ofIstio are the labels and annotations by which Istio makes something else of a spec, such as istio.io/use-waypoint: an object could be
+// created with one that keeps rules silent, and then lose it.
+func ofIstio(meta map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, part := range [...]string{"labels", "annotations"} {
+		words, _ := meta[part].(map[string]any)
+		for k, v := range words {
+			if domain, _, _ := strings.Cut(k, "/"); domain == "istio.io" || strings.HasSuffix(domain, ".istio.io") {
+				out[part+" "+k] = v
+			}
+		}
+	}
+	return out
 }
 
 // decode reads an object as client-go does: whole numbers are int64.
@@ -117,7 +142,7 @@ func inNamespace(raw map[string]any, ns string) map[string]any {
 // Findings on the object depend on the objects around it: a finding of a neighbour may supersede one of the object's own, as it does in
 // a run over files. Those on neighbours that were not there before are what the change causes.
 func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *mesh.Index, c *change) (Verdict, *lint.Report, error) {
-	key := c.key()
+	key, file := c.key(), c.subject().FileName()
 	v := Verdict{Object: key}
 	var around []*object.Object
 	seen := map[object.Key]bool{key: true}
@@ -151,17 +176,25 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		return v, nil, err
 	}
 	for _, p := range report.Problems {
-		if p.Location.File == fileOf(key) {
+		if p.Location.File == file {
 			v.Problems = append(v.Problems, p.Message)
 		}
 	}
 	for _, s := range report.Skipped {
-		if s.Cause == lint.Unheeded && s.Object == key {
+		switch {
+		case s.Object != key:
+		case s.Cause == lint.Unheeded:
 			v.Notes = append(v.Notes, s.Reason)
+		case s.Cause == lint.Malformed:
+			v.Problems = append(v.Problems, fmt.Sprintf("rule %s could not judge it: %s", s.Rule, s.Reason))
 		}
 	}
+	// In files MV902 is enough, since no API server takes such an object. This one has taken it, by older definitions.
+	if e, too := mesh.ExcessOf(c.subject()); too && c.object != nil {
+		v.Problems = append(v.Problems, fmt.Sprintf("%s has %d items, and more than %d are not judged", e.Path, e.Items, e.Most))
+	}
 	found := gather(report, ix)
-	had := map[string]bool{}
+	had := earlierFindings{change: c}
 	if slices.ContainsFunc(found, func(w Weighed) bool {
 		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
 	}) {
@@ -174,16 +207,25 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		if err != nil {
 			return v, nil, err
 		}
-		for _, w := range gather(earlier, ix) {
-			had[w.Fingerprint()] = true
-		}
+		had.add(gather(earlier, ix))
 	}
-	own := slices.DeleteFunc(slices.Clone(found), func(w Weighed) bool { return w.Object != key })
-	for _, w := range found {
-		w.Inherited = had[w.Fingerprint()]
+	var own []Decided
+	for i := range found {
+		w := &found[i]
+		if w.Object == key && c.object != nil {
+			w.Inherited = c.old != nil && had.inherited(*w)
+			if f, silenced := decide(cfg, *w); !silenced && !w.Inherited {
+				own = append(own, f)
+			}
+			continue
+		}
 		// What is said of a removed object is about those that it leaves behind.
+		w.Inherited = had.there(*w)
+		w.Caused = !w.Inherited
+	}
+	for _, w := range found {
 		if w.Object != key || c.object == nil {
-			if w.Caused = !w.Inherited; !w.Caused || w.Suppressed || c.object != nil && mirrored(w, own) {
+			if f, _ := decide(cfg, w); !w.Caused || mirrored(f, own) {
 				continue
 			}
 		}
@@ -192,17 +234,106 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	return v, report, nil
 }
 
-// mirrored says whether a finding on another object is the other side of one that the object under review has itself: of two rivals,
-// say, each has one about the other.
-func mirrored(w Weighed, own []Weighed) bool {
-	return slices.ContainsFunc(own, func(o Weighed) bool {
-		return o.Rule.ID == w.Rule.ID && (slices.Contains(o.Subject.Objects, w.Object) ||
-			slices.ContainsFunc(o.Related, func(r lint.Related) bool { return r.Object == w.Object }))
+// earlierFindings are those that there were before a change.
+type earlierFindings struct {
+	change *change
+	at     map[string][]Weighed // by placeOf
+}
+
+func (e *earlierFindings) add(found []Weighed) {
+	e.at = map[string][]Weighed{}
+	for _, w := range found {
+		if e.change.object == nil && w.Object == e.change.key() {
+			continue // what was wrong with a removed object is not what it leaves behind
+		}
+		place := e.placeOf(w, e.change.old)
+		e.at[place] = append(e.at[place], w)
+	}
+}
+
+// placeOf tells the rule, the object and the field of a finding, as the field is in the object under review: there it may have moved.
+func (e *earlierFindings) placeOf(w Weighed, o *object.Object) string {
+	field := w.Path.String()
+	if o != nil && w.Object == o.Key {
+		field = lint.StablePath(o, w.Path)
+	}
+	return w.Rule.ID + " " + w.Object.String() + " " + field
+}
+
+// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and either
+// has the same fingerprint, which leaves numbers out, or said all that is said now. So an edit that makes a fault smaller passes, as
+// does one that changes a count in a message; whoever writes another wrong value, or adds to what is wrong, has not inherited it.
+func (e *earlierFindings) inherited(w Weighed) bool {
+	left := func(b Weighed) bool { return e.change.left(b.Path, w.Path) }
+	return e.take(e.placeOf(w, e.change.object), w, left, func(b Weighed) bool { return left(b) && saysNoMore(w.Finding, b.Finding) })
+}
+
+// take uses up one of the findings at a place that weigh no less than a given one: that with its fingerprint, if it is fit, or else one that
+// is like it. Those of which there are more than before are new.
+func (e *earlierFindings) take(place string, w Weighed, fit, like func(Weighed) bool) bool {
+	list := slices.DeleteFunc(slices.Clone(e.at[place]), func(b Weighed) bool { return b.Severity < w.Severity })
+	i := slices.IndexFunc(list, func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fit(b) })
+	if i < 0 {
+		i = slices.IndexFunc(list, like)
+	}
+	if i < 0 {
+		return false
+	}
+	used := list[i].Fingerprint()
+	e.at[place] = slices.DeleteFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == used })
+	return true
+}
+
+// saysNoMore says whether each word of a finding's message, but for numbers, stood in another one's, or is a host that was meant there.
+func saysNoMore(now, before lint.Finding) bool {
+	said := strings.FieldsFunc(before.Message, separates)
+	for _, word := range strings.FieldsFunc(now.Message, separates) {
+		number := strings.TrimLeft(word, "0123456789") == ""
+		if !number && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:()\"", r) }
+
+// there says whether a finding on an object that does not change was there before. Its message tells what all of the mesh comes to, such as
+// the ports for which a field does nothing, and differs with each of these: a deletion would be told, or denied, because it makes a fault
+// smaller. So a finding of the same rule about the same field is the same one, unless it weighs more or is about the object that changes,
+// and was not before.
+func (e *earlierFindings) there(w Weighed) bool {
+	of := e.change.key()
+	return e.take(e.placeOf(w, nil), w, func(Weighed) bool { return true }, func(b Weighed) bool {
+		return isAbout(b.Finding, of) || !isAbout(w.Finding, of)
 	})
 }
 
-// fileOf is what locations in an object from the cluster have for a file.
-func fileOf(k object.Key) string { return "cluster:" + k.Namespace + "/" + k.Name }
+// isAbout says whether a finding names another object as part of what is wrong.
+func isAbout(f lint.Finding, o object.Key) bool {
+	return slices.Contains(f.Subject.Objects, o) || slices.ContainsFunc(f.Related, func(r lint.Related) bool { return r.Object == o })
+}
+
+// left says whether an update left alone the value that a finding points at, which may stand at another place by now. A mapping or list
+// has other things in it, so that it may change.
+func (c *change) left(before, now object.Path) bool {
+	was, is := c.old.Lookup(before), c.object.Lookup(now)
+	for _, v := range [...]object.Value{was, is} {
+		if v.Type() == object.Map || v.Type() == object.List {
+			return true
+		}
+	}
+	return was.Type() == is.Type() && was.Text() == is.Text()
+}
+
+// mirrored says whether a finding on another object is the other side of one that the object under review has itself: of two rivals,
+// say, each has one about the other. What weighs less does not stand for it: else an author whose own namespace only warns, or whose
+// own annotation silences, would be told nothing of a fault that another namespace denies.
+func mirrored(f Decided, own []Decided) bool {
+	return slices.ContainsFunc(own, func(o Decided) bool {
+		return o.Rule.ID == f.Rule.ID && weight(o.Action) >= weight(f.Action) && isAbout(o.Finding, f.Object)
+	})
+}
 
 // gather lists the findings of a report, the silenced ones too.
 func gather(r *lint.Report, ix *mesh.Index) []Weighed {

@@ -13,8 +13,10 @@ import (
 
 // The bounds on what is read from the network. The API server takes objects of up to 3 MiB, and a request holds at most two.
 const (
-	mostBody     = 7 << 20  // bytes of one request; controller-runtime reads no more
-	mostInMemory = 32 << 20 // bytes of all requests that are being read or judged
+	mostBody  = 7 << 20  // bytes of one request; controller-runtime reads no more
+	smallBody = 64 << 10 // bytes of a request of the usual size
+	mostSmall = 11 << 20 // bytes of all requests that are being read or judged, of each no more than smallBody
+	mostLarge = 3        // larger requests at a time; with mostSmall they come to 32 MiB
 )
 
 // The times of a request. API servers say how long they wait in ?timeout=, by default 10 s; to answer takes some of that.
@@ -27,7 +29,7 @@ const (
 // limited bounds the time and the memory that requests take, before anything of them is read. A request that finds no room in its time
 // is not answered as a review: what becomes of it is then up to the failurePolicy, since whose request it is cannot be known.
 func limited(next http.Handler, shed func(reason string), draining func() bool) http.Handler {
-	memory := semaphore.NewWeighted(mostInMemory)
+	small, large := semaphore.NewWeighted(mostSmall), semaphore.NewWeighted(mostLarge)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timeout := timeoutOf(r)
 		ctx, cancel := context.WithTimeout(r.Context(), timeout-timeout/margin)
@@ -50,7 +52,7 @@ func limited(next http.Handler, shed func(reason string), draining func() bool) 
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(deadline)
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-		body := &claimed{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody), ctx: ctx, memory: memory, shed: shed}
+		body := &claimed{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody), ctx: ctx, small: small, large: large, shed: shed}
 		defer body.release()
 		r.Body = body
 		next.ServeHTTP(w, r.WithContext(ctx))
@@ -58,13 +60,15 @@ func limited(next http.Handler, shed func(reason string), draining func() bool) 
 }
 
 // claimed is a body that takes its share of the memory as it arrives, and not what its length says: else a few clients that announce
-// much and send little would take the place of all others.
+// much and send little would take the place of all others. Of a large one the beginning counts like a small one, and for the rest it needs
+// one of a few places. Whoever has one waits for nothing more, so that large requests cannot wait for one another, nor small ones for them.
 type claimed struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // Read has none, and this lives no longer than the request
-	memory *semaphore.Weighted
-	held   int64 // bytes
-	shed   func(reason string)
+	ctx          context.Context
+	small, large *semaphore.Weighted
+	held         int64 // bytes, no more than smallBody
+	isLarge      bool
+	shed         func(reason string)
 }
 
 var errNoRoom = errors.New("too many requests at once")
@@ -72,17 +76,28 @@ var errNoRoom = errors.New("too many requests at once")
 // Read is part of io.Reader. It waits for room as long as the request has time.
 func (c *claimed) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	if n > 0 {
-		if c.memory.Acquire(c.ctx, int64(n)) != nil {
+	more := min(int64(n), smallBody-c.held)
+	if c.small.Acquire(c.ctx, more) != nil {
+		c.shed("memory")
+		return 0, errNoRoom
+	}
+	c.held += more
+	if int64(n) > more && !c.isLarge {
+		if c.large.Acquire(c.ctx, 1) != nil {
 			c.shed("memory")
 			return 0, errNoRoom
 		}
-		c.held += int64(n)
+		c.isLarge = true
 	}
 	return n, err
 }
 
-func (c *claimed) release() { c.memory.Release(c.held) }
+func (c *claimed) release() {
+	c.small.Release(c.held)
+	if c.isLarge {
+		c.large.Release(1)
+	}
+}
 
 // timeoutOf is how long whoever sent a request waits for the answer.
 func timeoutOf(r *http.Request) time.Duration {

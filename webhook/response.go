@@ -239,7 +239,7 @@ func (w Wording) cause(f Decided) metav1.StatusCause {
 	if l := w.link(f.Rule.ID); l != "" {
 		tail = ": " + l
 	}
-	return metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: at, Message: cut(plain(text), mostMessage-len(tail)) + tail}
+	return metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: cut(plain(at), mostMessage), Message: cut(plain(text), mostMessage-len(tail)) + tail}
 }
 
 // about names the object of a finding that is not on the one under review.

@@ -96,10 +96,10 @@ func (o *Object) Annotation(key string) string {
 // File returns the file that the object was read from, nil for an object from a cluster.
 func (o *Object) File() *File { return o.file }
 
-// FileName is the name of that file, or "cluster:namespace/name".
+// FileName is the name of that file, or "cluster:kind/namespace/name".
 func (o *Object) FileName() string {
 	if o.file == nil {
-		return "cluster:" + o.Namespace + "/" + o.Name
+		return "cluster:" + string(o.Kind) + "/" + o.Namespace + "/" + o.Name
 	}
 	return o.file.Name
 }

@@ -125,7 +125,7 @@ func TestFromMap(t *testing.T) {
 	if diff := cmp.Diff(any(raw), o.Root().Any()); diff != "" {
 		t.Errorf("(-given +kept):\n%s", diff)
 	}
-	want := Location{File: "cluster:ns/a", Exact: true}
+	want := Location{File: "cluster:ServiceEntry/ns/a", Exact: true}
 	for _, p := range []string{"", "spec.hosts[0]", "spec.absent"} {
 		if got := o.Locate(ParsePath(p)); got != want {
 			t.Errorf("%q is at %v, want %v", p, got, want)

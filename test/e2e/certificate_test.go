@@ -28,14 +28,14 @@ func TestRotate(t *testing.T) {
 	bundle := func(ctx context.Context) ([]byte, error) {
 		v := new(admissionregistrationv1.ValidatingWebhookConfiguration)
 		if err := c.Client.Get(ctx, client.ObjectKey{Name: r.FullName}, v); err != nil {
-			return nil, err //nolint:wrapcheck // whoever calls says what for
+			return nil, err
 		}
 		return v.Webhooks[0].ClientConfig.CABundle, nil
 	}
 	secret := func(ctx context.Context) (*corev1.Secret, error) {
 		list := new(corev1.SecretList)
 		if err := c.Client.List(ctx, list, client.InNamespace(r.Namespace)); err != nil {
-			return nil, err //nolint:wrapcheck // as above
+			return nil, err
 		}
 		for i := range list.Items {
 			if len(list.Items[i].Data["tls.crt"]) > 0 {
@@ -82,7 +82,7 @@ func TestRotate(t *testing.T) {
 			roots := x509.NewCertPool()
 			roots.AppendCertsFromPEM(ca)
 			_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: r.FullName + "." + r.Namespace + ".svc"})
-			return err //nolint:wrapcheck // as above
+			return err
 		})
 		if err := r.Await(t.Context(), 2); err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func TestDenial(t *testing.T) {
 				t.Errorf("the first lines do not say %s: %s", want, s)
 			}
 		}
-		if exists(t, ns, "serviceentry", "payments") {
+		if stored(t, ns, "payments") {
 			t.Fatalf("%v: the object was stored", args)
 		}
 	}
@@ -66,6 +66,11 @@ func TestDenial(t *testing.T) {
 	if status.ErrStatus.Code != http.StatusUnprocessableEntity || status.ErrStatus.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("the answer is %d %s", status.ErrStatus.Code, status.ErrStatus.Reason)
 	}
+	// What clients show that know nothing of causes.
+	if first, _, _ := strings.Cut(status.ErrStatus.Message, "\n"); !strings.HasSuffix(first, " denied the request: 1 warning: "+
+		"[SE101 resolution-not-dns] spec.resolution: resolution is omitted, which means NONE for api.payments.example.com") {
+		t.Errorf("the message begins with %q", first)
+	}
 	if d := status.ErrStatus.Details; d == nil || len(d.Causes) != 1 || d.Causes[0].Type != "SE101" || !strings.HasPrefix(d.Causes[0].Field, "spec") ||
 		d.Causes[0].Message == "" {
 		t.Errorf("details are %+v", d)
@@ -82,7 +87,7 @@ func TestDenialNamesAll(t *testing.T) {
 	if !strings.Contains(s.Stdout, "rates created") {
 		t.Errorf("the good object was not taken: %s", s)
 	}
-	if exists(t, ns, "serviceentry", "payments") || !exists(t, ns, "serviceentry", "rates") {
+	if stored(t, ns, "payments") || !stored(t, ns, "rates") {
 		t.Error("not just the good object is there")
 	}
 }
@@ -94,7 +99,7 @@ func TestRatchet(t *testing.T) {
 	ns := namespace(t, r)
 	apply(t, ns, strings.Replace(passthrough, "  location", "  resolution: DNS\n  location", 1))
 	warns(t, apply(t, ns, httpSettings), "DR201") // while nothing is denied here
-	label(t, r, ns, denyLabel)
+	label(t, ns, denyLabel)
 
 	t.Run("an unrelated edit passes", func(t *testing.T) {
 		s := kubectl(t, "", "patch", "-n", ns, "destinationrule", "payments", "--type=merge",
@@ -141,7 +146,7 @@ func TestRatchet(t *testing.T) {
 }
 
 // label labels a namespace, and returns when the release knows that.
-func label(t *testing.T, r *release.Release, ns, what string) {
+func label(t *testing.T, ns, what string) {
 	t.Helper()
 	if s := kubectl(t, "", "label", "namespace", ns, what); s.Refused() {
 		t.Fatal(s)

@@ -210,7 +210,7 @@ func review(t *testing.T, object string) string {
 }
 
 var insecure = &http.Client{Transport: &http.Transport{
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // this is about requests
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}
 
 // post sends a body to the webhook, with a media type if it is not JSON.
@@ -227,17 +227,17 @@ func post(ctx context.Context, p *release.Pod, body io.Reader, kind string) (int
 	}
 	response, err := insecure.Do(request)
 	if err != nil {
-		return 0, nil, err //nolint:wrapcheck // http says all
+		return 0, nil, err
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, answer, err //nolint:wrapcheck // as above
+	return response.StatusCode, answer, err
 }
 
 // dial opens a TLS connection that is closed with the test.
 func dial(t *testing.T, p *release.Pod) net.Conn {
 	t.Helper()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}} //nolint:gosec // this is about requests
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", release.Port(p.WebhookPort))
 	if err != nil {
 		t.Fatal(err)

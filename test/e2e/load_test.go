@@ -93,10 +93,10 @@ func (l *load) count() int {
 	return l.created
 }
 
-// more waits for so many further creates.
-func (l *load) more(t *testing.T, n int) {
+// goOn lets the load go on for half a second.
+func (l *load) goOn(t *testing.T) {
 	t.Helper()
-	until := l.count() + n
+	until := l.count() + loadRate/2
 	eventually(t, "the load goes on", func(context.Context) error {
 		if now := l.count(); now < until {
 			return fmt.Errorf("%d of %d", now, until)

@@ -95,7 +95,7 @@ func (i *installOnce) uninstall(ctx context.Context) error {
 	if i.release == nil {
 		return nil
 	}
-	return i.release.Uninstall(ctx) //nolint:wrapcheck // it says all
+	return i.release.Uninstall(ctx)
 }
 
 var shared installOnce
@@ -193,7 +193,7 @@ func knowsAll(t *testing.T, r *release.Release, kind string) {
 		list := new(metav1.PartialObjectMetadataList)
 		list.SetGroupVersionKind(groups[kind].WithKind(kind + "List"))
 		if err := server(t).Client.List(ctx, list); err != nil {
-			return err //nolint:wrapcheck // eventually says what for
+			return err
 		}
 		for _, p := range r.Pods() {
 			if !p.Alive() {
@@ -201,7 +201,7 @@ func knowsAll(t *testing.T, r *release.Release, kind string) {
 			}
 			m, err := p.Metrics(ctx)
 			if err != nil {
-				return err //nolint:wrapcheck // as above
+				return err
 			}
 			if n := m.Sum("meshvet_index_objects", "kind", kind); int(n) != len(list.Items) {
 				return fmt.Errorf("%s knows %v of %d", p.Name, n, len(list.Items))
@@ -288,10 +288,10 @@ func silent(t *testing.T, s cluster.Said, rules ...string) {
 	}
 }
 
-// exists tells whether the API server has an object.
-func exists(t *testing.T, ns, resource, name string) bool {
+// stored tells whether the API server has a ServiceEntry.
+func stored(t *testing.T, ns, name string) bool {
 	t.Helper()
-	s := kubectl(t, "", "get", "-n", ns, resource, name, "--ignore-not-found", "-o", "name")
+	s := kubectl(t, "", "get", "-n", ns, "serviceentry", name, "--ignore-not-found", "-o", "name")
 	if s.Refused() {
 		t.Fatal(s)
 	}

@@ -230,7 +230,7 @@ func TestReload(t *testing.T) {
 	eventually(t, "an Event about the Pod says it", func(ctx context.Context) error {
 		events := new(eventsv1.EventList)
 		if err := server(t).Client.List(ctx, events, client.InNamespace(r.Namespace)); err != nil {
-			return err //nolint:wrapcheck // eventually says what for
+			return err
 		}
 		for i := range events.Items {
 			e := &events.Items[i]
@@ -248,7 +248,16 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestCheck runs what the chart's test Pod runs.
+// TestHelmTest does what `helm test` does, with the rights of the chart's test Pod.
+func TestHelmTest(t *testing.T) {
+	t.Parallel()
+	code, out, err := meshvet(t).Test(t.Context())
+	if err != nil || code != 0 || !strings.Contains(out, "SE101 warning: ") {
+		t.Errorf("it ends with %d: %s (%v)", code, out, err)
+	}
+}
+
+// TestCheck: the command that the chart's test Pod runs tells whether a namespace is reviewed.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	r := meshvet(t)

@@ -95,7 +95,7 @@ config:
 		pids := []int{r.Pods()[0].PID(), r.Pods()[1].PID()}
 		l := startLoad(t, ns)
 		for range 2 {
-			l.more(t, loadRate/2)
+			l.goOn(t)
 			leaf, err := r.CA.Leaf(r.FullName+"."+r.Namespace+".svc", "localhost")
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +116,7 @@ config:
 				})
 			}
 		}
-		l.more(t, loadRate/2)
+		l.goOn(t)
 		l.end(t)
 		for i, p := range r.Pods() {
 			if !p.Alive() || p.PID() != pids[i] {
@@ -128,7 +128,7 @@ config:
 	t.Run("rolling update under load", func(t *testing.T) {
 		ns := namespace(t, r)
 		l := startLoad(t, ns)
-		l.more(t, loadRate/2)
+		l.goOn(t)
 		for _, p := range r.Pods() {
 			// The next Pod answers before the last one leaves, as the Deployment's strategy says.
 			if _, err := r.Start(t.Context()); err != nil {
@@ -145,7 +145,7 @@ config:
 				t.Fatal(err)
 			}
 		}
-		l.more(t, loadRate/2)
+		l.goOn(t)
 		l.end(t)
 	})
 
@@ -190,7 +190,7 @@ config:
 
 // served is the serial number of the certificate that a new connection gets.
 func served(ctx context.Context, p *release.Pod) (*big.Int, error) {
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // which certificate it is, is the question
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", release.Port(p.WebhookPort))
 	if err != nil {
 		return nil, fmt.Errorf("dial the webhook: %w", err)

@@ -61,7 +61,7 @@ func TestDelete(t *testing.T) {
 		if !strings.Contains(s.Stderr, "DestinationRule "+ns+"/gone") {
 			t.Errorf("it does not name the DestinationRule: %s", s)
 		}
-		if exists(t, ns, "serviceentry", "gone") {
+		if stored(t, ns, "gone") {
 			t.Error("it is still there")
 		}
 	})

@@ -95,7 +95,7 @@ func TestMissingRight(t *testing.T) {
 	eventually(t, "it reads VirtualServices again", func(ctx context.Context) error {
 		m, err := p.Metrics(ctx)
 		if err != nil {
-			return err //nolint:wrapcheck // eventually says what for
+			return err
 		}
 		if m.Sum("meshvet_index_synced", "kind", "VirtualService") != 1 {
 			return errors.New("meshvet_index_synced is 0")
@@ -141,7 +141,7 @@ func TestLateKind(t *testing.T) {
 	eventually(t, "the HTTPRoute is in the index", func(ctx context.Context) error {
 		m, err := r.Pod().Metrics(ctx)
 		if err != nil {
-			return err //nolint:wrapcheck // eventually says what for
+			return err
 		}
 		if n := m.Sum("meshvet_index_objects", "kind", "HTTPRoute"); n != 1 {
 			return fmt.Errorf("there are %v", n)

@@ -75,7 +75,7 @@ func TestDryRunWarns(t *testing.T) {
 	r := meshvet(t)
 	ns := namespace(t, r)
 	dry := apply(t, ns, passthrough, "--dry-run=server")
-	if exists(t, ns, "serviceentry", "payments") {
+	if stored(t, ns, "payments") {
 		t.Fatal("a dry run stored the object")
 	}
 	wet := apply(t, ns, passthrough)
@@ -84,7 +84,7 @@ func TestDryRunWarns(t *testing.T) {
 		t.Errorf("a dry run is answered with\n%q\nand the real one with\n%q", dry.Warnings, wet.Warnings)
 	}
 	del := kubectl(t, "", "delete", "-n", ns, "serviceentry", "payments", "--dry-run=server")
-	if del.Refused() || !exists(t, ns, "serviceentry", "payments") {
+	if del.Refused() || !stored(t, ns, "payments") {
 		t.Errorf("a dry run deleted the object, or failed: %s", del)
 	}
 }

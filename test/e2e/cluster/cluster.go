@@ -88,6 +88,7 @@ func Start(ctx context.Context, assets Assets, folder string) (*Cluster, error) 
 	}
 	server.Err = logs
 	server.Configure().
+		Set("service-cluster-ip-range", "10.0.0.0/16"). // the default has room for 254 Services
 		Set("audit-log-path", c.audit.path).
 		Set("audit-log-mode", "blocking"). // what has been answered is in the file
 		Set("audit-policy-file", policy)

@@ -18,14 +18,17 @@ import (
 	"github.com/meshvet/meshvet/test/e2e/cluster"
 )
 
-// Render has helm render the chart with the values, each of which is YAML and goes over those before it, and returns the
-// chart's objects. The objects of hooks, which are those of `helm test`, are left out.
-func Render(ctx context.Context, c *cluster.Cluster, name, namespace string, values ...string) ([]*unstructured.Unstructured, error) {
-	args := []string{"template", name, filepath.Join(c.Repository, "charts", "meshvet"), "--namespace=" + namespace, "--no-hooks"}
+// hookAnnotation marks what helm does not install with the rest, but at some other time.
+const hookAnnotation = "helm.sh/hook"
+
+// Render has helm render the chart with the values, each of which is YAML and goes over those before it. It returns what is
+// installed, and what `helm test` makes.
+func Render(ctx context.Context, c *cluster.Cluster, name, namespace string, values ...string) (install, test []*unstructured.Unstructured, err error) {
+	args := []string{"template", name, filepath.Join(c.Repository, "charts", "meshvet"), "--namespace=" + namespace}
 	for i, v := range values {
 		file := filepath.Join(c.Folder, fmt.Sprintf("values-%s-%s-%d.yaml", name, namespace, i))
 		if err := os.WriteFile(file, []byte(v), 0o600); err != nil {
-			return nil, fmt.Errorf("write the values: %w", err)
+			return nil, nil, fmt.Errorf("write the values: %w", err)
 		}
 		args = append(args, "--values="+file)
 	}
@@ -35,13 +38,23 @@ func Render(ctx context.Context, c *cluster.Cluster, name, namespace string, val
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("helm template: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, nil, fmt.Errorf("helm template: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	objects, err := Objects(stdout.String())
 	if err != nil {
-		return nil, fmt.Errorf("read what helm rendered: %w", err)
+		return nil, nil, fmt.Errorf("read what helm rendered: %w", err)
 	}
-	return objects, nil
+	for _, o := range objects {
+		switch hook := o.GetAnnotations()[hookAnnotation]; hook {
+		case "":
+			install = append(install, o)
+		case "test":
+			test = append(test, o)
+		default:
+			return nil, nil, fmt.Errorf("%s %s is a hook of the kind %s, of which the tests know nothing", o.GetKind(), o.GetName(), hook)
+		}
+	}
+	return install, test, nil
 }
 
 // Objects reads a stream of manifests.

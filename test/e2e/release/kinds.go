@@ -7,8 +7,6 @@ import (
 )
 
 // ServiceEntries and DestinationRules are the resources that are reviewed.
-//
-//nolint:gochecknoglobals // they are constants in all but form
 var (
 	ServiceEntries   = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "serviceentries"}
 	DestinationRules = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "destinationrules"}

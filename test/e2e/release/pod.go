@@ -21,8 +21,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -75,7 +73,7 @@ func (r *Release) startPod(ctx context.Context) (*Pod, error) {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
-	if err := r.impersonate(kubeconfig); err != nil {
+	if err := r.impersonate(kubeconfig, object.Spec.ServiceAccountName); err != nil {
 		return nil, err
 	}
 	env, err := environment(object, container)
@@ -89,7 +87,7 @@ func (r *Release) startPod(ctx context.Context) (*Pod, error) {
 	defer logs.Close()                                                          //nolint:errcheck // the child has its own
 	p.cmd = exec.Command(r.binary, append(args, "--kubeconfig="+kubeconfig)...) //nolint:noctx // it ends with the Pod
 	p.cmd.Dir = filepath.Join(folder, "work")
-	p.cmd.Env = append(env, r.marks()...)
+	p.cmd.Env = slices.Concat(env, r.marks())
 	p.cmd.Stdout, p.cmd.Stderr = logs, logs
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
@@ -182,7 +180,7 @@ func (p *Pod) arguments(container *corev1.Container, mounts map[string]string) (
 		"--metrics-bind-address":      {&p.MetricsPort, "127.0.0.1:"},
 		"--health-probe-bind-address": {&p.HealthPort, "127.0.0.1:"},
 	} {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -197,14 +195,14 @@ func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, flag+"=") })
 }
 
-// freePort returns a port that nobody listened on a moment ago.
-func freePort() (int, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0") //nolint:noctx // nothing to wait for
+// FreePort returns a port that nobody listened on a moment ago.
+func FreePort() (int, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", ":0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer l.Close()                          //nolint:errcheck // it carried nothing
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // it listens for TCP
+	defer l.Close() //nolint:errcheck // it carried nothing
+	return portOf(l), nil
 }
 
 // environment is the container's, as kubelet fills it in.
@@ -224,7 +222,7 @@ func environment(pod *corev1.Pod, container *corev1.Container) ([]string, error)
 				"metadata.uid":            string(pod.UID),
 				"spec.serviceAccountName": pod.Spec.ServiceAccountName,
 			}
-			known := false
+			var known bool
 			if value, known = fields[from.FieldRef.FieldPath]; !known {
 				return nil, fmt.Errorf("the variable %s is of the field %s, which the tests do not know", e.Name, from.FieldRef.FieldPath)
 			}
@@ -238,13 +236,12 @@ func environment(pod *corev1.Pod, container *corev1.Container) ([]string, error)
 	return env, nil
 }
 
-// impersonate writes a kubeconfig whose user is the administrator in the role of the chart's ServiceAccount.
-func (r *Release) impersonate(path string) error {
+// impersonate writes a kubeconfig whose user is the administrator in the role of a ServiceAccount of the release.
+func (r *Release) impersonate(path, account string) error {
 	config, err := clientcmd.LoadFromFile(r.cluster.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
-	account := r.deployment.Spec.Template.Spec.ServiceAccountName
 	for _, user := range config.AuthInfos {
 		user.Impersonate = "system:serviceaccount:" + r.Namespace + ":" + account
 		user.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + r.Namespace, "system:authenticated"}
@@ -252,7 +249,7 @@ func (r *Release) impersonate(path string) error {
 	for _, c := range config.Contexts {
 		c.Namespace = r.Namespace
 	}
-	if err := clientcmd.WriteToFile(clientcmdapi.Config(*config), path); err != nil {
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		return fmt.Errorf("write the ServiceAccount's kubeconfig: %w", err)
 	}
 	return nil

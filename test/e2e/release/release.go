@@ -58,6 +58,8 @@ type Release struct {
 	// Objects is what helm rendered, before anything was replaced.
 	Objects []*unstructured.Unstructured
 
+	test []*unstructured.Unstructured // what `helm test` makes
+
 	cluster    *cluster.Cluster
 	binary     string
 	folder     string
@@ -83,6 +85,7 @@ func Binary(ctx context.Context, c *cluster.Cluster) (string, error) {
 func (r *Release) values(pods int, rotate bool) (string, error) {
 	v := map[string]any{
 		"replicaCount": pods,
+		"test":         map[string]any{"namespace": r.Probe},
 		// With the kubelet of these tests a change of the endpoints takes less than a second.
 		"shutdownDelaySeconds": 2,
 		"webhook": map[string]any{
@@ -131,7 +134,7 @@ func Install(ctx context.Context, c *cluster.Cluster, binary string, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	if r.Objects, err = Render(ctx, c, o.Name, r.Namespace, base, o.Values); err != nil {
+	if r.Objects, r.test, err = Render(ctx, c, o.Name, r.Namespace, base, o.Values); err != nil {
 		return nil, err
 	}
 	if r.Service, err = newService(ctx); err != nil {
@@ -174,9 +177,7 @@ func (r *Release) apply(ctx context.Context) error {
 		}
 		apply = append(apply, o)
 	}
-	if provided, err := r.provides(); err != nil {
-		return err
-	} else if provided {
+	if r.provides() {
 		if r.Leaf, err = r.CA.Leaf(service+"."+r.Namespace+".svc", "localhost"); err != nil {
 			return err
 		}
@@ -208,8 +209,11 @@ func (r *Release) apply(ctx context.Context) error {
 // redirect has the API server call the port where the Service listens.
 func (r *Release) redirect(configuration *unstructured.Unstructured) error {
 	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-	if err != nil || len(webhooks) == 0 {
-		return fmt.Errorf("the ValidatingWebhookConfiguration has no webhooks (%v)", err)
+	if err != nil {
+		return fmt.Errorf("read the ValidatingWebhookConfiguration: %w", err)
+	}
+	if len(webhooks) == 0 {
+		return errors.New("the ValidatingWebhookConfiguration has no webhooks")
 	}
 	for _, w := range webhooks {
 		w, ok := w.(map[string]any)
@@ -227,13 +231,13 @@ func (r *Release) redirect(configuration *unstructured.Unstructured) error {
 }
 
 // provides tells whether a Pod mounts the Secret with the certificate of the tests.
-func (r *Release) provides() (bool, error) {
+func (r *Release) provides() bool {
 	for i := range r.deployment.Spec.Template.Spec.Volumes {
 		if s := r.deployment.Spec.Template.Spec.Volumes[i].Secret; s != nil && s.SecretName == r.Secret {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // PutCertificate writes the certificate into the Secret, from where it reaches the Pods after a while.
@@ -320,7 +324,7 @@ func (r *Release) Await(ctx context.Context, pods int) error {
 		if err == nil {
 			err = errors.New("no warning came")
 		}
-		return err //nolint:wrapcheck // Poll says what was tried
+		return err
 	})
 	if err != nil {
 		return r.withLog(err)

@@ -37,10 +37,18 @@ func newService(ctx context.Context) (*Service, error) {
 		return nil, fmt.Errorf("listen for a Service: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Service{Port: listener.Addr().(*net.TCPAddr).Port, listener: listener, cancel: cancel} //nolint:forcetypeassert // it listens for TCP
+	s := &Service{Port: portOf(listener), listener: listener, cancel: cancel}
 	s.done.Go(func() { s.watch(ctx) })
 	s.done.Go(func() { s.accept(ctx) })
 	return s, nil
+}
+
+// portOf is the port that a listener for TCP has.
+func portOf(l net.Listener) int {
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
 }
 
 func (s *Service) stop() {

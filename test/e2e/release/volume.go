@@ -94,25 +94,25 @@ func (v *volume) write(files map[string][]byte) error {
 	v.turn++
 	turn := fmt.Sprintf("..%s.%d", time.Now().UTC().Format("2006_01_02_15_04_05"), v.turn)
 	if err := os.Mkdir(filepath.Join(v.folder, turn), 0o700); err != nil {
-		return err //nolint:wrapcheck // fill says what it was for
+		return err
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(v.folder, turn, name), data, 0o600); err != nil {
-			return err //nolint:wrapcheck // as above
+			return err
 		}
 	}
 	link, next := filepath.Join(v.folder, "..data"), filepath.Join(v.folder, "..data_tmp")
 	before, _ := os.Readlink(link)
 	if err := os.Symlink(turn, next); err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	if err := os.Rename(next, link); err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	for name := range files {
 		err := os.Symlink(filepath.Join("..data", name), filepath.Join(v.folder, name))
 		if err != nil && !errors.Is(err, os.ErrExist) {
-			return err //nolint:wrapcheck // as above
+			return err
 		}
 	}
 	for name := range v.files {
@@ -121,7 +121,7 @@ func (v *volume) write(files map[string][]byte) error {
 		}
 	}
 	if before != "" {
-		return os.RemoveAll(filepath.Join(v.folder, before)) //nolint:wrapcheck // as above
+		return os.RemoveAll(filepath.Join(v.folder, before))
 	}
 	return nil
 }

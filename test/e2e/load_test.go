@@ -106,7 +106,7 @@ func (l *load) goOn(t *testing.T) {
 }
 
 // end stops the load and fails the test if a review was missing, or the rate was too low to show anything.
-func (l *load) end(t *testing.T) {
+func (l *load) end(t *testing.T, r *release.Release) {
 	t.Helper()
 	l.stop()
 	l.done.Wait()
@@ -116,7 +116,8 @@ func (l *load) end(t *testing.T) {
 		t.Errorf("only %.0f creates a second", rate)
 	}
 	if len(l.failures) > 0 {
-		t.Errorf("%d of %d creates failed, the first with: %s", len(l.failures), l.created, l.failures[0])
+		t.Errorf("%d of %d creates failed, the first with: %s; %d connections went to a Pod that did not take them",
+			len(l.failures), l.created, l.failures[0], r.Service.Strayed.Load())
 	}
 	if l.unwarned > 0 {
 		t.Errorf("%d of %d creates were not reviewed", l.unwarned, l.created)

@@ -14,7 +14,7 @@ import (
 	"github.com/meshvet/meshvet/test/e2e/release"
 )
 
-// load creates faulty ServiceEntries in a namespace, at an even rate, until it is stopped. Each has to be taken, and to be warned of: with
+// load creates faulty ServiceEntries in a namespace until it is stopped. Each has to be taken, and to be warned of: with
 // failurePolicy Fail a review that fails is a create that is refused, and one that did not take place has no warning.
 type load struct {
 	stop context.CancelFunc
@@ -27,25 +27,32 @@ type load struct {
 	began    time.Time
 }
 
-// loadRate is in creates a second.
-const loadRate = 100
+// The load is loadRate creates a second, workers at once: the API server keeps as many connections to the webhook open, and each is used
+// again and again. One that lies idle for the whole shutdown delay of a Pod is closed in the end, and a request that is written to it at that
+// moment is lost: HTTP/1.1 has no way to tell the client before.
+const (
+	loadRate = 100
+	workers  = 8
+)
 
 func startLoad(t *testing.T, ns string) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{stop: stop, began: time.Now()}
-	const workers = 8
-	turns := make(chan int)
+	turns := make(chan int, workers)
 	l.done.Go(func() {
 		defer close(turns)
-		tick := time.NewTicker(time.Second / loadRate)
+		tick := time.NewTicker(workers * time.Second / loadRate)
 		defer tick.Stop()
-		for i := 0; ; i++ {
+		for i := 0; ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
+			}
+			for range workers {
 				turns <- i
+				i++
 			}
 		}
 	})

@@ -67,6 +67,7 @@ func (r *reloader) load() error {
 }
 
 func (r *reloader) put(rs *ruleset) {
+	r.metrics.refused.Set(0)
 	r.metrics.config.DeleteLabelValues(r.hash)
 	r.hash = rs.hash
 	r.metrics.config.WithLabelValues(r.hash).Set(1)
@@ -137,6 +138,7 @@ func (r *reloader) replace(text []byte) {
 
 func (r *reloader) refuse(err error) {
 	r.metrics.reloads.WithLabelValues("failure").Inc()
+	r.metrics.refused.Set(1)
 	message := plain(strings.ReplaceAll(err.Error(), "\n", "; "))
 	r.log.Error(errors.New(message), "the changed configuration cannot be used; the one before stays in force", "hash", r.hash)
 	const most = 1000 // an Event's note holds 1,024

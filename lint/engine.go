@@ -163,7 +163,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 		}
 	}
 	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
-	if len(r.Findings) > 0 {
+	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}

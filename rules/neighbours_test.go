@@ -22,7 +22,7 @@ import (
 )
 
 // neighbourSeeds is how many random meshes, and how many mixtures of fixtures, TestNeighbours makes.
-var neighbourSeeds = flag.Uint64("neighbours", 100, "how many random meshes TestNeighbours takes out the objects of")
+var neighbourSeeds = flag.Uint64("neighbours", 50, "how many random meshes TestNeighbours takes out the objects of")
 
 // TestNeighbours: an object changes the findings of no object but its neighbours. It is taken out of meshes of every origin, one object
 // after another; that a changed one is no different follows, since changing it is taking out the one and putting in the other.

@@ -48,7 +48,8 @@ func (c *certificate) run(ctx context.Context) error {
 		if err == nil {
 			w.RegisterCallback(c.loaded) // calls it at once
 			c.watcher.Store(w)
-			return w.Start(ctx)
+			c.follow(ctx, w, certificatePoll)
+			return nil
 		}
 		if err.Error() != told {
 			told = err.Error()
@@ -58,6 +59,35 @@ func (c *certificate) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(soon):
+		}
+	}
+}
+
+// certificatePoll is the time between two looks at files that cannot be watched. Those that can be are looked at as often, too.
+const certificatePoll = 10 * time.Second
+
+// follow reads the files again until ctx ends. They cannot be watched where the node is out of inotify watches, for example: that must not
+// end a server that has a good certificate.
+func (c *certificate) follow(ctx context.Context, w interface {
+	Start(ctx context.Context) error
+	ReadCertificate() error
+}, every time.Duration,
+) {
+	err := w.Start(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	c.log.Error(err, "the certificate cannot be watched; it is read again now and then", "every", every.String())
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := w.ReadCertificate(); err != nil {
+			c.log.Error(err, "the certificate cannot be read; the one before is served on")
 		}
 	}
 }

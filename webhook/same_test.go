@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	sameSeeds = flag.Uint64("same-seeds", 30, "how many random meshes, and mixtures of fixtures, TestSameAnswers judges")
+	sameSeeds = flag.Uint64("same-seeds", 20, "how many random meshes, and mixtures of fixtures, TestSameAnswers judges")
 	sameMost  = flag.Int("same-most", 2, "how many objects of a mesh TestSameAnswers admits")
 )
 

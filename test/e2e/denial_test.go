@@ -68,7 +68,7 @@ func TestDenial(t *testing.T) {
 	}
 	// What clients show that know nothing of causes.
 	if first, _, _ := strings.Cut(status.ErrStatus.Message, "\n"); !strings.HasSuffix(first, " denied the request: 1 warning: "+
-		"[SE101 resolution-not-dns] spec.resolution: resolution is omitted, which means NONE for api.payments.example.com") {
+		"[SE101 resolution-not-dns] ServiceEntry "+ns+"/payments: spec.resolution: resolution is omitted, which means NONE for api.payments.example.com") {
 		t.Errorf("the message begins with %q", first)
 	}
 	if d := status.ErrStatus.Details; d == nil || len(d.Causes) != 1 || d.Causes[0].Type != "SE101" || !strings.HasPrefix(d.Causes[0].Field, "spec") ||

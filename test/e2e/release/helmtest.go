@@ -45,7 +45,7 @@ func (r *Release) Test(ctx context.Context) (code int, out string, err error) {
 	}
 	// As the hook-delete-policy says.
 	before := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name}}
-	if err := r.cluster.Client.Delete(ctx, before, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(r.cluster.Client.Delete(ctx, before, client.GracePeriodSeconds(0))); err != nil {
 		return 0, "", fmt.Errorf("remove the Pod of an earlier test: %w", err)
 	}
 	if err := r.cluster.Client.Create(ctx, object); err != nil { // against the namespace's Pod security standard

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -17,8 +18,12 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// mostNeighbours bounds the objects that are judged beside the one under review, those that have most to do with it first.
-const mostNeighbours = 200
+// The bounds of what is judged beside the object under review, of which what has most to do with it comes first. Authors decide how much
+// there is, also those of other namespaces: a few hundred rules for "*" with hundreds of subsets each are near to everything.
+const (
+	mostNeighbours = 200
+	mostAround     = 10_000 // values of all neighbours; a usual one has 20 to 50
+)
 
 // change is what a request is about.
 type change struct {
@@ -145,6 +150,7 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	key, file := c.key(), c.subject().FileName()
 	v := Verdict{Object: key}
 	var around []*object.Object
+	room := mostAround
 	seen := map[object.Key]bool{key: true}
 	beside := func(x *mesh.Index, o *object.Object) {
 		if o == nil || len(around) >= mostNeighbours {
@@ -152,10 +158,11 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		}
 		list, _ := x.Neighbours(o, mostNeighbours-len(around))
 		for _, n := range list {
-			if !seen[n.Key] {
-				seen[n.Key] = true
+			if !seen[n.Key] && n.Size() <= room {
 				around = append(around, n)
+				room -= n.Size()
 			}
+			seen[n.Key] = true
 		}
 	}
 	review := lint.Review{Object: c.object}
@@ -171,7 +178,19 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		beside(after, c.object)
 	}
 	beside(ix, c.old)
-	report, err := engine.Review(ctx, after, review, around)
+	// Half of the time there is has to do for all of them, or it is better spent on the object alone.
+	part, cancel := half(ctx)
+	defer cancel()
+	report, found, had, err := compare(part, engine, cfg, ix, after, c, review, around)
+	if err != nil && ctx.Err() == nil && part.Err() != nil {
+		const late = "there was no time to judge what the change does to other objects"
+		if cfg.DenyCaused {
+			v.Problems = append(v.Problems, late)
+		} else {
+			v.Notes = append(v.Notes, late)
+		}
+		report, found, had, err = compare(ctx, engine, cfg, ix, after, c, review, nil)
+	}
 	if err != nil {
 		return v, nil, err
 	}
@@ -192,22 +211,6 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	// In files MV902 is enough, since no API server takes such an object. This one has taken it, by older definitions.
 	if e, too := mesh.ExcessOf(c.subject()); too && c.object != nil {
 		v.Problems = append(v.Problems, fmt.Sprintf("%s has %d items, and more than %d are not judged", e.Path, e.Items, e.Most))
-	}
-	found := gather(report, ix)
-	had := earlierFindings{change: c}
-	if slices.ContainsFunc(found, func(w Weighed) bool {
-		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
-	}) {
-		// What the informers have seen may lag behind what the API server compares with.
-		before := ix.Without(key)
-		if c.old != nil {
-			before = ix.With(c.old)
-		}
-		earlier, err := engine.Review(ctx, before, lint.Review{Object: c.old}, around)
-		if err != nil {
-			return v, nil, err
-		}
-		had.add(gather(earlier, ix))
 	}
 	var own []Decided
 	for i := range found {
@@ -232,6 +235,42 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		v.Findings = append(v.Findings, w)
 	}
 	return v, report, nil
+}
+
+// half is a context that ends after half of the time that is left.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
+}
+
+// compare judges an object and those around it after a change, and before it as far as that may matter.
+func compare(
+	ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix, after *mesh.Index, c *change, review lint.Review, around []*object.Object,
+) (*lint.Report, []Weighed, *earlierFindings, error) {
+	key, had := c.key(), &earlierFindings{change: c}
+	report, err := engine.Review(ctx, after, review, around)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	found := gather(report, ix)
+	if slices.ContainsFunc(found, func(w Weighed) bool {
+		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
+	}) {
+		// What the informers have seen may lag behind what the API server compares with.
+		before := ix.Without(key)
+		if c.old != nil {
+			before = ix.With(c.old)
+		}
+		earlier, err := engine.Review(ctx, before, lint.Review{Object: c.old}, around)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		had.add(gather(earlier, ix))
+	}
+	return report, found, had, nil
 }
 
 // earlierFindings are those that there were before a change.

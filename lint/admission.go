@@ -74,6 +74,11 @@ func (a *Admission) ActionOf(m *Meta, s Severity, namespaceLabels map[string]str
 	return Warn
 }
 
+// SelectsNamespaces says whether what becomes of a finding depends on the labels of its namespace.
+func (a *Admission) SelectsNamespaces() bool {
+	return slices.ContainsFunc(a.Actions, func(f ActionFor) bool { return f.Namespaces != nil })
+}
+
 // MaySuppress says whether an annotation on the object may lift a denial because of a finding of the rule.
 func (a *Admission) MaySuppress(m *Meta) bool { return !m.Unsuppressible && m.isAmong(a.Suppressible) }
 

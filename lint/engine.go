@@ -136,17 +136,19 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(targets)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(targets) || ctx.Err() != nil {
-					return
-				}
-				e.judge(ctx, ix, &targets[i], &visits[i])
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(targets) || ctx.Err() != nil {
+				return
 			}
-		})
+			e.judge(ctx, ix, &targets[i], &visits[i])
+		}
 	}
+	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
+		wg.Go(work)
+	}
+	work() // policies take much stack, which the caller's goroutine may have already
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -161,7 +163,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 		}
 	}
 	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
-	if len(r.Findings) > 0 {
+	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}

@@ -19,7 +19,7 @@ type Review struct {
 
 // Review judges the object of a change in the light of the mesh as it would be with it, and the objects around it in the same light:
 // what is found there may supersede what is found on the object. The report is that of a run over these objects as files, but for
-// rules whose View is files, which do not run, and for what concerns files. An error wraps that of ctx if it ended first.
+// rules whose View is files, which do not run, and for what concerns files and EnvoyFilters. An error wraps that of ctx if it ended first.
 func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []*object.Object) (*Report, error) {
 	var targets []target
 	seen := map[*object.Object]bool{nil: true}

@@ -22,7 +22,7 @@ import (
 )
 
 // neighbourSeeds is how many random meshes, and how many mixtures of fixtures, TestNeighbours makes.
-var neighbourSeeds = flag.Uint64("neighbours", 200, "how many random meshes TestNeighbours takes out the objects of")
+var neighbourSeeds = flag.Uint64("neighbours", 50, "how many random meshes TestNeighbours takes out the objects of")
 
 // TestNeighbours: an object changes the findings of no object but its neighbours. It is taken out of meshes of every origin, one object
 // after another; that a changed one is no different follows, since changing it is taking out the one and putting in the other.
@@ -110,11 +110,14 @@ func TestNeighbours(t *testing.T) {
 			t.Fatal(err)
 		}
 		add(m.Name, cfg, []*object.File{m.File}, nil)
+		add(m.Name+" over many namespaces", cfg, []*object.File{scattered(t, m.File, rand.New(rand.NewPCG(seed, 2)))}, nil)
 		// Files that know nothing of one another meet where they speak of the same hosts.
 		d := rand.New(rand.NewPCG(seed, 1))
 		var files []*object.File
 		for range 2 + d.IntN(3) {
-			files = append(files, pool[d.IntN(len(pool))])
+			if f := pool[d.IntN(len(pool))]; !slices.Contains(files, f) {
+				files = append(files, f)
+			}
 		}
 		add(fmt.Sprintf("mixture %d", seed), complete, files, nil)
 	}
@@ -136,6 +139,29 @@ func TestNeighbours(t *testing.T) {
 	if changes < 1000 {
 		t.Error("too little changes")
 	}
+}
+
+// scattered moves some objects of a file to other namespaces, so that there are more than rules single out.
+func scattered(t *testing.T, f *object.File, d *rand.Rand) *object.File {
+	t.Helper()
+	var text strings.Builder
+	for _, o := range f.Objects {
+		raw, ok := o.Root().Any().(map[string]any)
+		meta, isMap := raw["metadata"].(map[string]any)
+		if ok && isMap && d.IntN(2) == 0 {
+			meta["namespace"] = fmt.Sprintf("team-%d", d.IntN(5))
+		}
+		js, err := json.Marshal(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(js) + "\n")
+	}
+	out, err := object.Load(context.Background(), "scattered.yaml", strings.NewReader(text.String()), object.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // takenOut takes each object out of a mesh, and returns the number of neighbours whose findings changed and of the others.

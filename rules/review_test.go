@@ -164,19 +164,23 @@ func review(b *testing.B, e *lint.Engine, before *mesh.Index, old, changed *obje
 	} else {
 		after = before.Without(old.Key)
 	}
+	asked := lint.Review{Object: changed, Old: old, Operation: "UPDATE"}
+	switch {
+	case changed == nil:
+		asked = lint.Review{Gone: old}
+	case old == nil:
+		asked.Operation = "CREATE"
+	}
 	n := 0
 	for _, side := range []struct {
 		ix *mesh.Index
-		o  *object.Object
-	}{{before, old}, {after, changed}} {
-		list := around
-		if side.o != nil {
-			list = append([]*object.Object{side.o}, around...)
-		}
-		if _, err := e.Run(context.Background(), side.ix, list); err != nil {
+		r  lint.Review
+	}{{before, lint.Review{Object: old}}, {after, asked}} {
+		report, err := e.Review(context.Background(), side.ix, side.r, around)
+		if err != nil {
 			b.Fatal(err)
 		}
-		n += len(list)
+		n += report.Stats.Judged
 	}
 	return n
 }

@@ -23,7 +23,8 @@ var _ = register(lint.Rule{
 		Needs:    []object.Kind{object.ServiceEntry, object.DestinationRule},
 		Summary: "A route of a VirtualService whose destination is a subset that no DestinationRule in force defines, a port that its host does not " +
 			"have, or a host that nothing defines. It is reported on the DestinationRule that lacks the subset or the ServiceEntry that lacks " +
-			"the port, else on the ServiceEntry whose traffic the route takes.",
+			"the port, else on the ServiceEntry whose traffic the route takes. At admission the removal of the object that alone defines the host " +
+			"or the subset is reported, too.",
 		Why: "A destination becomes the name of a cluster, outbound|PORT|SUBSET|HOST, and Istio does not check whether it compiles one of that " +
 			"name. Where there is none every request that takes the route fails with 503 and response flag NC, and a TLS or TCP connection is " +
 			"closed at once. Hosts are compared letter by letter, and a host below a wildcard ServiceEntry has no cluster of its own. Subsets are " +
@@ -94,21 +95,13 @@ func reportOrphans(p *lint.Pass) {
 
 // orphaned names what a destination lacks, if it is something that the removed object had; else "".
 func orphaned(e mesh.DeadEnd, gone object.Value) string {
-	has := func(list string, key object.Path, want string) bool {
-		for _, item := range gone.Get(list).Items() {
-			if item.At(key...).Text() == want {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case e.Lacks == mesh.LacksSubset && has("subsets", object.Path{"name"}, e.Subset):
-		return fmt.Sprintf("subset %s of %s", e.Subset, e.Host)
-	case e.Lacks == mesh.LacksHost && gone.Get("hosts").Set():
+	if e.Lacks == mesh.LacksHost && gone.Get("hosts").Set() {
 		return string(e.Host)
-	case e.Lacks == mesh.LacksPort && has("ports", object.Path{"number"}, fmt.Sprint(e.Port)):
-		return fmt.Sprintf("port %d of %s", e.Port, e.Host)
+	}
+	for _, s := range gone.Get("subsets").Items() {
+		if e.Lacks == mesh.LacksSubset && s.Get("name").Str() == e.Subset {
+			return fmt.Sprintf("subset %s of %s", e.Subset, e.Host)
+		}
 	}
 	return ""
 }
@@ -119,12 +112,37 @@ func deadEndsAt(p *lint.Pass, hosts ...mesh.Host) []mesh.DeadEnd {
 	for _, h := range hosts {
 		services := p.Mesh.RoutedTo(h)
 		for _, vs := range services[:min(len(services), maxVirtualServices)] {
-			for _, e := range p.Mesh.DeadEnds(vs) {
-				if e.Owner == p.Object && e.Host == h {
-					out = append(out, e)
-				}
-			}
+			out = append(out, deadEndsOn(p, vs, h)...)
 		}
+	}
+	return out
+}
+
+// deadEndsOn lists those of one VirtualService and host.
+func deadEndsOn(p *lint.Pass, vs *object.Object, h mesh.Host) []mesh.DeadEnd {
+	return slices.DeleteFunc(slices.Clone(p.Mesh.DeadEnds(vs)), func(e mesh.DeadEnd) bool { return e.Owner != p.Object || e.Host != h })
+}
+
+// subsetsAt lists the dead ends that lie with a DestinationRule: only routes that name a subset of its host have any, of which there are
+// hardly any among the thousands that may lead to an egress gateway.
+func subsetsAt(p *lint.Pass, h mesh.Host) []mesh.DeadEnd {
+	named := map[*object.Object]bool{}
+	for _, r := range p.Mesh.SubsetRoutes(h) {
+		named[r.Object] = true
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	var out []mesh.DeadEnd
+	left := maxVirtualServices
+	for _, vs := range p.Mesh.RoutedTo(h) {
+		if !named[vs] {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		out = append(out, deadEndsOn(p, vs, h)...)
 	}
 	return out
 }
@@ -136,7 +154,7 @@ func reportSubsets(p *lint.Pass) {
 	if !p.Object.Lookup(at).Set() {
 		at = object.Path{"spec", "host"}
 	}
-	all := deadEndsAt(p, rule.Host)
+	all := subsetsAt(p, rule.Host)
 	for i, e := range all {
 		same := func(o mesh.DeadEnd) bool { return o.Subset == e.Subset }
 		if slices.ContainsFunc(all[:i], same) {

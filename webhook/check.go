@@ -17,17 +17,23 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
+// CheckAnnotation makes meshvet answer a dry run with a warning that says so, whatever becomes of its findings.
+const CheckAnnotation = "meshvet.dev/check"
+
+// checkAnswer is how that warning begins; what the request was answered with follows.
+const checkAnswer = "meshvet check: "
+
 // Checked is how a cluster answers a faulty ServiceEntry.
 type Checked struct {
-	Warnings []string // all that the API server sent back
+	Warnings []string // what the API server sent back, but for the answer of meshvet
 	Denial   string   // "" if it would have stored the object
-	// Judged says that meshvet had a say in it: a rule is named.
-	Judged bool
+	// Answer is what meshvet answered: allow, deny, exempt, error or shed; "" if it was not asked.
+	Answer string
 }
 
 // Check asks the API server to create a ServiceEntry that leaves its resolution out, as a dry run, and returns what it answers. Nothing
 // is stored. An error means that no answer came, or one that has nothing to do with the object.
-func Check(ctx context.Context, cfg *rest.Config, namespace string, rules []string) (Checked, error) {
+func Check(ctx context.Context, cfg *rest.Config, namespace string) (Checked, error) {
 	heard := &warnings{}
 	cfg = rest.CopyConfig(cfg)
 	cfg.WarningHandler = heard
@@ -39,7 +45,9 @@ func Check(ctx context.Context, cfg *rest.Config, namespace string, rules []stri
 	entry := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": entries.GroupVersion().String(),
 		"kind":       string(object.ServiceEntry),
-		"metadata":   map[string]any{"name": "meshvet-check", "namespace": namespace},
+		"metadata": map[string]any{
+			"name": "meshvet-check", "namespace": namespace, "annotations": map[string]any{CheckAnnotation: "true"},
+		},
 		"spec": map[string]any{
 			"hosts":    []any{"meshvet-check.invalid"},
 			"location": "MESH_EXTERNAL",
@@ -47,18 +55,21 @@ func Check(ctx context.Context, cfg *rest.Config, namespace string, rules []stri
 		},
 	}}
 	_, err = client.Resource(entries).Namespace(namespace).Create(ctx, entry, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	out := Checked{Warnings: heard.all()}
-	named := func(s string) bool {
-		return slices.ContainsFunc(rules, func(id string) bool { return strings.HasPrefix(s, id+" ") || strings.Contains(s, "["+id+" ") })
+	var out Checked
+	for _, w := range heard.all() {
+		if answer, ok := strings.CutPrefix(w, checkAnswer); ok {
+			out.Answer = answer
+		} else {
+			out.Warnings = append(out.Warnings, w)
+		}
 	}
 	switch {
 	case err == nil:
-	case apierrors.IsInvalid(err) && named(err.Error()):
+	case apierrors.IsInvalid(err) && out.Answer != "":
 		out.Denial = err.Error()
 	default:
 		return out, fmt.Errorf("create a ServiceEntry as a dry run in namespace %s: %w", namespace, err)
 	}
-	out.Judged = out.Denial != "" || slices.ContainsFunc(out.Warnings, named)
 	return out, nil
 }
 

@@ -35,8 +35,8 @@ type Weighed struct {
 // Decision is the answer to a request, before it is worded.
 type Decision struct {
 	Findings []Decided // all but the silenced ones, the heaviest first
-	// Suppressed counts the findings that annotations silenced.
-	Suppressed int
+	// Suppressed are the rules of the findings that the object's annotation silenced.
+	Suppressed []string
 	Problems   []string
 	Notes      []string
 	// OnError is what becomes of the request because of Problems.
@@ -70,7 +70,7 @@ func Decide(cfg *lint.Admission, v Verdict) Decision {
 		case !silenced:
 			d.Findings = append(d.Findings, f)
 		case !w.Caused: // by the object's own annotation
-			d.Suppressed++
+			d.Suppressed = append(d.Suppressed, w.Rule.ID)
 		}
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Decided) int {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,7 @@ type Handler struct {
 	metrics *metrics
 	log     logr.Logger
 	seen    atomic.Uint64
+	dry     rehearsals
 	// namespace reads a Namespace that the index does not have yet; nil reads none.
 	namespace func(ctx context.Context, name string) (*object.Object, error)
 }
@@ -78,6 +80,9 @@ func (h *Handler) Handle(ctx context.Context, req admission.Request) admission.R
 	rs := h.rules.Load()
 	response, decision := h.answer(ctx, rs, &req.AdmissionRequest)
 	h.metrics.answered(req.Kind.Kind, string(req.Operation), decision, time.Since(start))
+	if isDryRun(&req.AdmissionRequest) && bytes.Contains(req.Object.Raw, []byte(CheckAnnotation)) {
+		response.Warnings = append(response.Warnings, checkAnswer+decision)
+	}
 	return response
 }
 
@@ -90,9 +95,17 @@ func (h *Handler) answer(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		response admission.Response
 		decision string
 	}
+	// Half of the time is left for judging: under load a request that gets its slot at the last moment would take it from those that can
+	// still be judged, and be answered too late itself.
+	wait := ctx
+	if deadline, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
 	select {
 	case rs.slots <- struct{}{}:
-	case <-ctx.Done():
+	case <-wait.Done():
 		h.metrics.shed.WithLabelValues("busy").Inc()
 		return h.unjudged(cfg, req, errors.New("too many requests at once: there was no time left to judge this one")), shed
 	}
@@ -135,6 +148,9 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		engine = rs.timed
 	}
 	ix := h.inView(ctx, h.index.Snapshot(), req.Namespace)
+	if isDryRun(req) {
+		ix = h.dry.over(ix, req.UserInfo.Username, h.index.now())
+	}
 	if why := forced(ix, req); why != "" {
 		h.expect(ctx, req, change)
 		return pass("skipped", why), unchanged
@@ -144,7 +160,13 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		return h.unjudged(cfg, req, err), failed
 	}
 	h.metrics.observe(report)
+	if cfg.SelectsNamespaces() && ix.Get(object.Key{Kind: object.Namespace, Name: req.Namespace}) == nil {
+		verdict.Problems = append(verdict.Problems, fmt.Sprintf("webhook.actions go by the labels of namespace %s, which are not in view", req.Namespace))
+	}
 	decision := Decide(cfg, verdict)
+	if len(decision.Problems) > 0 {
+		h.complain(req, decision.Problems[0])
+	}
 	h.metrics.decided(&decision)
 	h.record(req, verdict.Object, &decision)
 	response := h.wording.Response(&decision, verdict)
@@ -162,10 +184,16 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 
 // expect takes over a change that passes into the index, unless nothing is to be stored, or somebody else has been told something by now.
 func (h *Handler) expect(ctx context.Context, req *admissionv1.AdmissionRequest, c *change) {
-	if ctx.Err() == nil && (req.DryRun == nil || !*req.DryRun) {
+	switch {
+	case ctx.Err() != nil:
+	case isDryRun(req):
+		h.dry.add(req.UserInfo.Username, c.key(), c.object, h.index.now())
+	default:
 		h.index.Expect(c.key(), c.object)
 	}
 }
+
+func isDryRun(req *admissionv1.AdmissionRequest) bool { return req.DryRun != nil && *req.DryRun }
 
 // inView adds the Namespace of a request that is so new that the informers have not seen it: actions go by its labels. Where Namespaces
 // are not in view at all, asking for each request would only cost its time.
@@ -208,14 +236,19 @@ func pass(key, why string) admission.Response {
 
 // unjudged answers a request that could not be judged, as webhook.onError says.
 func (h *Handler) unjudged(cfg *lint.Admission, req *admissionv1.AdmissionRequest, err error) admission.Response {
-	h.log.Error(errors.New(plain(object.Abridge(err.Error()))), "a request could not be judged",
-		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "uid", req.UID)
+	h.complain(req, err.Error())
 	v := Verdict{
 		Object:   object.Key{Kind: object.Kind(req.Kind.Kind), Namespace: req.Namespace, Name: req.Name},
 		Problems: []string{object.Abridge(err.Error())},
 	}
 	d := Decide(cfg, v)
 	return h.wording.Response(&d, v)
+}
+
+// complain logs why a request could not be judged, or not wholly.
+func (h *Handler) complain(req *admissionv1.AdmissionRequest, why string) {
+	h.log.Error(errors.New(plain(object.Abridge(why))), "a request could not be judged",
+		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "uid", req.UID, "dryRun", isDryRun(req))
 }
 
 // record writes one line for each finding that denies a request. It never says what the object holds.
@@ -234,7 +267,7 @@ func (h *Handler) record(req *admissionv1.AdmissionRequest, key object.Key, d *D
 		level.Info("finding",
 			"rule", f.Rule.ID, "severity", f.Severity.String(), "action", string(f.Action),
 			"kind", key.Kind, "namespace", key.Namespace, "name", key.Name, "operation", req.Operation,
-			"path", f.Path.String(), "user", req.UserInfo.Username, "uid", req.UID, "dryRun", req.DryRun != nil && *req.DryRun)
+			"path", f.Path.String(), "user", req.UserInfo.Username, "uid", req.UID, "dryRun", isDryRun(req))
 	}
 }
 

@@ -1,6 +1,10 @@
 package webhook
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,22 +76,97 @@ spec:
   host: api.example.com
   trafficPolicy:
     tls: {mode: SIMPLE, sni: api.example.com}`
-	for dryRun, want := range map[bool]int{false: 0, true: 1} {
-		h := testHandler(t, "", "")
-		first := requestOf(t, admissionv1.Create, nil, document(t, plainEntry))
-		*first.DryRun = dryRun
-		if r := h.Handle(t.Context(), first); !r.Allowed {
-			t.Fatal(r.Result)
-		}
-		r := h.Handle(t.Context(), requestOf(t, admissionv1.Create, nil, document(t, rule)))
-		missing := 0
-		for _, w := range r.Warnings {
-			if len(w) > 5 && w[:5] == "MX301" {
-				missing++
+	for _, c := range []struct {
+		name          string
+		first, second bool // whether they are dry runs
+		user          string
+		wait          time.Duration
+		missing       int
+	}{
+		{name: "both are stored"},
+		{name: "both are rehearsed", first: true, second: true},
+		{name: "one is rehearsed, the other one stored", first: true, missing: 1},
+		{name: "another user rehearses", first: true, second: true, user: "joe", missing: 1},
+		{name: "the first rehearsal is long past", first: true, second: true, wait: rehearsalFor, missing: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := testHandler(t, "", "")
+			now := time.Unix(0, 0)
+			h.index.now = func() time.Time { return now }
+			first := requestOf(t, admissionv1.Create, nil, document(t, plainEntry))
+			*first.DryRun = c.first
+			if r := h.Handle(t.Context(), first); !r.Allowed {
+				t.Fatal(r.Result)
 			}
+			now = now.Add(c.wait)
+			second := requestOf(t, admissionv1.Create, nil, document(t, rule))
+			*second.DryRun = c.second
+			if c.user != "" {
+				second.UserInfo.Username = c.user
+			}
+			r := h.Handle(t.Context(), second)
+			missing := 0
+			for _, w := range r.Warnings {
+				if strings.HasPrefix(w, "MX301 ") {
+					missing++
+				}
+			}
+			if missing != c.missing {
+				t.Errorf("the host is missing %d times, want %d: %q", missing, c.missing, r.Warnings)
+			}
+		})
+	}
+}
+
+// TestRehearsalsAreBounded rehearses more than is kept.
+func TestRehearsalsAreBounded(t *testing.T) {
+	var r rehearsals
+	now := time.Unix(0, 0)
+	for user := range 2 * mostRehearsals / mostRehearsed {
+		for range 2 * mostRehearsed {
+			r.add(strconv.Itoa(user), object.Key{Kind: object.ServiceEntry}, nil, now)
 		}
-		if missing != want {
-			t.Errorf("after a dry run (%v) the host is missing: %q", dryRun, r.Warnings)
+	}
+	if r.count != mostRehearsals || len(r.byUser["0"]) != mostRehearsed {
+		t.Errorf("%d are kept, %d of one user", r.count, len(r.byUser["0"]))
+	}
+	r.over(mesh.New(mesh.Settings{}), "0", now.Add(rehearsalFor))
+	if r.count != 0 || len(r.byUser) != 0 {
+		t.Errorf("later %d are kept, of %d users", r.count, len(r.byUser))
+	}
+}
+
+// TestUnknownLabels has actions that go by labels of a namespace that is not in view: what becomes of a finding is not known.
+func TestUnknownLabels(t *testing.T) {
+	const byLabel = "webhook: {%sactions: [{namespaceSelector: {matchLabels: {policy: strict}}, action: deny}]}"
+	for config, allowed := range map[string]bool{
+		fmt.Sprintf(byLabel, ""):                true,
+		fmt.Sprintf(byLabel, "onError: deny, "): false,
+	} {
+		h := testHandler(t, config, "")
+		h.index.SetComplete(object.Namespace, false)
+		r := h.Handle(t.Context(), requestOf(t, admissionv1.Create, nil, document(t, plainEntry)))
+		if r.Allowed != allowed || !strings.Contains(said(r), "labels of namespace web") {
+			t.Errorf("%s: %s", config, said(r))
+		}
+	}
+}
+
+// TestCheckIsAnswered sends what meshvet webhook check sends: it is told what became of it, also where nothing warns.
+func TestCheckIsAnswered(t *testing.T) {
+	checking := strings.Replace(plainEntry, "namespace: web", "namespace: web, annotations: {meshvet.dev/check: \"true\"}", 1)
+	for config, want := range map[string]string{
+		"": "allow", "webhook: {actions: [{action: audit}]}": "allow", "webhook: {actions: [{action: deny}]}": "deny",
+		"webhook: {exempt: {namespaces: [web]}}": "exempt",
+	} {
+		h := testHandler(t, config, "")
+		req := requestOf(t, admissionv1.Create, nil, document(t, checking))
+		if r := h.Handle(t.Context(), req); slices.Contains(r.Warnings, checkAnswer+want) {
+			t.Errorf("%s: a change that is stored is told of the check", config)
+		}
+		*req.DryRun = true
+		if r := h.Handle(t.Context(), req); !slices.Contains(r.Warnings, checkAnswer+want) {
+			t.Errorf("%s: %s", config, said(r))
 		}
 	}
 }

@@ -22,12 +22,32 @@ type metrics struct {
 	shed        *prometheus.CounterVec   // by reason
 	inFlight    prometheus.Gauge
 	reloads     *prometheus.CounterVec // by result
+	refused     prometheus.Gauge       // 1 while the configuration that is there cannot be used
 	config      *prometheus.GaugeVec   // 1, by hash
 	expiry      prometheus.Gauge       // seconds since 1970
 	build       *prometheus.GaugeVec   // 1, by version
 }
 
 func newMetrics() *metrics {
+	m := makeMetrics()
+	// A counter that is not there yet is not at zero to Prometheus: the first event of its kind would not be seen as a rise.
+	for _, result := range [...]string{"success", "failure"} {
+		m.reloads.WithLabelValues(result)
+	}
+	for _, reason := range [...]string{"busy", "deadline", "memory"} {
+		m.shed.WithLabelValues(reason)
+	}
+	for _, kind := range [...]string{"ServiceEntry", "DestinationRule"} {
+		for _, operation := range [...]string{"CREATE", "UPDATE", "DELETE"} {
+			for _, decision := range [...]string{allowed, denied, exempt, unchanged, failed, shed} {
+				m.requests.WithLabelValues(kind, operation, decision)
+			}
+		}
+	}
+	return m
+}
+
+func makeMetrics() *metrics {
 	opts := func(name, help string) prometheus.Opts { return prometheus.Opts{Name: "meshvet_" + name, Help: help} }
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels)
@@ -50,6 +70,7 @@ func newMetrics() *metrics {
 		shed:        counter("admission_shed_total", "Requests that were not judged because too many were in flight or their time was up.", "reason"),
 		inFlight:    gauge("admission_in_flight", "Requests that are being judged.").WithLabelValues(),
 		reloads:     counter("config_reloads_total", "Attempts to take over a changed configuration.", "result"),
+		refused:     gauge("config_refused", "1 while the configuration that is there cannot be used, and the one before it is in force.").WithLabelValues(),
 		config:      gauge("config_info", "The configuration in force, by the SHA-256 of its text.", "hash"),
 		expiry:      gauge("certificate_expiry_timestamp_seconds", "When the certificate that is served ends.").WithLabelValues(),
 		build:       gauge("build_info", "The version of meshvet.", "version"),
@@ -59,7 +80,7 @@ func newMetrics() *metrics {
 // register makes the metrics visible. A registry that has them already, from a server before this one, shows these instead.
 func (m *metrics) register(r prometheus.Registerer, more ...prometheus.Collector) error {
 	all := append([]prometheus.Collector{
-		m.requests, m.duration, m.findings, m.ruleTime, m.ruleErrors, m.ruleSkipped, m.shed, m.inFlight, m.reloads, m.config, m.expiry, m.build,
+		m.requests, m.duration, m.findings, m.ruleTime, m.ruleErrors, m.ruleSkipped, m.shed, m.inFlight, m.reloads, m.refused, m.config, m.expiry, m.build,
 	}, more...)
 	for _, c := range all {
 		err := r.Register(c)

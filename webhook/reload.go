@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,8 +35,9 @@ type reloader struct {
 	// tell makes an event of a configuration that is refused, or taken over again.
 	tell func(warning bool, reason, message string)
 
-	text []byte // that was looked at last
-	hash string // of the configuration in force
+	every time.Duration // between two looks; 0 = configPoll
+	text  []byte        // that was looked at last
+	hash  string        // of the configuration in force
 }
 
 // read makes a ruleset of a text.
@@ -67,6 +69,7 @@ func (r *reloader) load() error {
 }
 
 func (r *reloader) put(rs *ruleset) {
+	r.metrics.refused.Set(0)
 	r.metrics.config.DeleteLabelValues(r.hash)
 	r.hash = rs.hash
 	r.metrics.config.WithLabelValues(r.hash).Set(1)
@@ -98,7 +101,7 @@ func (r *reloader) run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	ticker := time.NewTicker(configPoll)
+	ticker := time.NewTicker(cmp.Or(r.every, configPoll))
 	defer ticker.Stop()
 	lost := ""
 	for {
@@ -137,6 +140,7 @@ func (r *reloader) replace(text []byte) {
 
 func (r *reloader) refuse(err error) {
 	r.metrics.reloads.WithLabelValues("failure").Inc()
+	r.metrics.refused.Set(1)
 	message := plain(strings.ReplaceAll(err.Error(), "\n", "; "))
 	r.log.Error(errors.New(message), "the changed configuration cannot be used; the one before stays in force", "hash", r.hash)
 	const most = 1000 // an Event's note holds 1,024

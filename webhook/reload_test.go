@@ -46,7 +46,8 @@ func TestReload(t *testing.T) {
 	var told []string
 	r := &reloader{
 		file: filepath.Join(dir, "..data", "config.yaml"), rules: all, log: logr.Discard(), metrics: newMetrics(),
-		use: func(rs *ruleset) { mu.Lock(); now = rs; mu.Unlock() },
+		every: 20 * time.Millisecond,
+		use:   func(rs *ruleset) { mu.Lock(); now = rs; mu.Unlock() },
 		tell: func(warning bool, reason, message string) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -21,10 +21,15 @@ const (
 	mostWarning  = 256
 	mostWarnings = 4096
 	mostMessage  = 2048 // of a denial
-	mostCauses   = 50
+	mostCauses   = 20
+	mostCause    = 512 // of one cause, without help and link
+	mostHelp     = 256
 	mostAudit    = 4096
 	mostNotes    = 3 // of an object
 )
+
+// moreCauses stands for those for which there is no room.
+const moreCauses metav1.CauseType = "MORE"
 
 // Wording makes answers of decisions.
 type Wording struct {
@@ -58,9 +63,6 @@ func (w Wording) warnings(d *Decision) []string {
 	var lines []string
 	if len(d.Problems) > 0 && d.OnError != lint.Deny {
 		lines = append(lines, fit("meshvet could not judge this wholly: ", d.Problems[0], others(len(d.Problems)-1)))
-	}
-	if len(d.with(lint.Deny)) > 0 && slices.ContainsFunc(d.Findings, func(f Decided) bool { return f.Note == noteOverruled }) {
-		lines = append(lines, "meshvet: a suppression by annotation was ignored: it does not lift a denial")
 	}
 	for _, note := range d.Notes[:min(len(d.Notes), mostNotes)] {
 		lines = append(lines, fit("meshvet: ", note, ""))
@@ -102,12 +104,7 @@ func fits(before []string, n int, size func(int) int) int {
 
 // warning is one finding in one line: the ID first, the link last, and what is between them cut to fit.
 func (w Wording) warning(f Decided) string {
-	head := fmt.Sprintf("%s %s: ", f.Rule.ID, f.Severity)
-	if f.Caused {
-		head += f.Object.String() + " (" + noteCaused + "): "
-	} else if f.Note != "" {
-		head += "(" + f.Note + ") "
-	}
+	head := fmt.Sprintf("%s %s: %s", f.Rule.ID, f.Severity, about(f))
 	tail := ""
 	if l := w.link(f.Rule.ID); l != "" {
 		tail = ": " + l
@@ -154,7 +151,7 @@ func fit(head, middle, tail string) string {
 	return head + cut(middle, mostWarning-len(head)-len(tail)) + tail
 }
 
-// cut shortens text to so many bytes, without splitting a rune, and shows that it did.
+// cut shortens text to so many bytes, where it can after a word, and shows that it did.
 func cut(s string, most int) string {
 	const dots = "..." // warnings are HTTP headers: a rune beyond ASCII is escaped there, and counts for more
 	if len(s) <= most {
@@ -169,6 +166,10 @@ func cut(s string, most int) string {
 			break
 		}
 		s = s[:len(s)-1]
+	}
+	const longWord = 24
+	if space := strings.LastIndexByte(s, ' '); space > 0 && len(s)-space <= longWord {
+		s = s[:space]
 	}
 	return s + dots
 }
@@ -206,6 +207,8 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 	for i, f := range denied {
 		if i < mostCauses {
 			status.Details.Causes = append(status.Details.Causes, w.cause(f))
+		} else if i == mostCauses {
+			status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: moreCauses, Field: "spec", Message: more(denied[i:])})
 		}
 		if i > 0 {
 			lines = append(lines, fmt.Sprintf("[%s %s] %s", f.Rule.ID, f.Rule.Name, plain(about(f)+place(f)+f.Message)))
@@ -213,8 +216,8 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 		if f.Effect != "" {
 			lines = append(lines, "  "+plain(f.Effect))
 		}
-		if f.Note == noteOverruled {
-			lines = append(lines, "  ("+f.Note+")")
+		if len(f.Fixes) > 0 {
+			lines = append(lines, "  help: "+plain(f.Fixes[0].Title))
 		}
 		if l := w.link(f.Rule.ID); l != "" {
 			lines = append(lines, "  "+l)
@@ -228,26 +231,29 @@ func (w Wording) denial(d *Decision, v Verdict) *metav1.Status {
 // needed to act on it. A field is one of the object under review: what its change causes on another object stands at its spec.
 func (w Wording) cause(f Decided) metav1.StatusCause {
 	at, what := f.Path.String(), f.Message
-	if f.Caused {
+	switch {
+	case f.Caused:
 		at, what = "spec", about(f)+place(f)+f.Message
+	case f.Note != "":
+		what += " (" + f.Note + ")"
 	}
 	text := fmt.Sprintf("[%s %s] %s", f.Rule.ID, f.Rule.Name, what)
-	if f.Note == noteOverruled {
-		text += " (" + f.Note + ")"
-	}
 	tail := ""
-	if l := w.link(f.Rule.ID); l != "" {
-		tail = ": " + l
+	if len(f.Fixes) > 0 {
+		tail = "; help: " + cut(plain(f.Fixes[0].Title), mostHelp)
 	}
-	return metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: cut(plain(at), mostMessage), Message: cut(plain(text), mostMessage-len(tail)) + tail}
+	if l := w.link(f.Rule.ID); l != "" {
+		tail += ": " + l
+	}
+	return metav1.StatusCause{Type: metav1.CauseType(f.Rule.ID), Field: cut(plain(at), mostMessage), Message: cut(plain(text), mostCause) + tail}
 }
 
-// about names the object of a finding that is not on the one under review.
+// about names the object of a finding, since kubectl does not, and what is special about it.
 func about(f Decided) string {
-	if !f.Caused {
-		return ""
+	if f.Note == "" {
+		return f.Object.String() + ": "
 	}
-	return f.Object.String() + " (" + noteCaused + "): "
+	return f.Object.String() + " (" + f.Note + "): "
 }
 
 // counted says how many findings there are of which severity: "2 errors, 1 warning".
@@ -303,8 +309,8 @@ func auditAnnotations(d *Decision) map[string]string {
 	if len(findings) > 0 {
 		out["findings"] = cut(strings.Join(findings, "; "), mostAudit)
 	}
-	if d.Suppressed > 0 {
-		out["suppressed"] = fmt.Sprint(d.Suppressed)
+	if len(d.Suppressed) > 0 {
+		out["suppressed"] = cut(strings.Join(slices.Compact(slices.Sorted(slices.Values(d.Suppressed))), ","), mostAudit)
 	}
 	if len(d.Problems) > 0 {
 		out["error"] = cut(plain(strings.Join(d.Problems, "; ")), mostAudit)

@@ -66,15 +66,18 @@ func TestDenialFits(t *testing.T) {
 	for i := range 200 {
 		d.Findings = append(d.Findings, Decided{Action: lint.Deny, Weighed: Weighed{Finding: lint.Finding{
 			Rule: &lint.Meta{ID: "SE103", Name: "wildcard-cannot-resolve"}, Severity: lint.Error,
-			Message: strings.Repeat("m", 500), Path: object.Path{"spec", "hosts", i}, Effect: "e",
+			Message: strings.Repeat("m", 500), Path: object.Path{"spec", "hosts", i}, Effect: "e", Object: object.Key{Kind: object.ServiceEntry, Namespace: "web", Name: "a"},
 		}}})
 	}
 	status := Wording{}.denial(&d, Verdict{Object: object.Key{Kind: object.ServiceEntry, Name: "a"}})
 	first, _, _ := strings.Cut(status.Message, "\n")
-	if !strings.HasPrefix(first, "200 errors: [SE103 wildcard-cannot-resolve] spec.hosts[0]: mmm") {
+	if !strings.HasPrefix(first, "200 errors: [SE103 wildcard-cannot-resolve] ServiceEntry web/a: spec.hosts[0]: mmm") {
 		t.Errorf("first line: %q", first)
 	}
-	if len(status.Message) > mostMessage || len(status.Details.Causes) != mostCauses {
+	if len(status.Message) > mostMessage || len(status.Details.Causes) != mostCauses+1 {
 		t.Errorf("%d bytes, %d causes", len(status.Message), len(status.Details.Causes))
+	}
+	if last := status.Details.Causes[mostCauses]; last.Type != moreCauses || last.Message != "and 180 more: SE103 (180)" {
+		t.Errorf("the last cause: %+v", last)
 	}
 }

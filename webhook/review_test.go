@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,13 +21,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/linttest"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/policy"
 	"github.com/meshvet/meshvet/policies"
 	"github.com/meshvet/meshvet/rules"
 )
-
-var update = flag.Bool("update", false, "write the golden responses anew")
 
 // realRules are the rules that the program has.
 var realRules = sync.OnceValues(func() ([]lint.Rule, error) {
@@ -172,7 +170,7 @@ func TestReviews(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, '\n')
-			if *update {
+			if *linttest.Update {
 				writeResponse(t, file, archive, got)
 				return
 			}

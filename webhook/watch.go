@@ -315,6 +315,8 @@ func (w *watch) set(s State, why string) {
 			w.log.Info("in view")
 		case Absent:
 			w.log.Info("not served", "optional", w.Optional)
+		case Forbidden:
+			w.log.Error(errors.New(why), "not in view; rules that need to know all objects of the kind do not run")
 		default:
 			w.log.Info("not in view; rules that need to know all objects of the kind do not run", "state", s, "reason", why)
 		}

@@ -197,7 +197,7 @@ func TestWatchOfUnreadable(t *testing.T) {
 		deep = map[string]any{"a": deep}
 	}
 	bad := entry("bad", "bad.example")
-	bad["spec"].(map[string]any)["deep"] = deep //nolint:errcheck,forcetypeassert // it was made so above
+	bad["spec"] = map[string]any{"hosts": []any{"bad.example"}, "deep": deep}
 	f := newFakeCluster(t, map[string][]string{"networking.istio.io/v1": {"serviceentries"}}, entry("a", "a.example"), bad)
 	index, watches := follow(t, f, object.ServiceEntry)
 	eventually(t, "the kind is in view", func() bool { s, _ := watches[object.ServiceEntry].status(); return s == Synced })

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/webhook"
 )
 
@@ -101,6 +101,7 @@ It is run by the Helm chart charts/meshvet, which also tells the API server of i
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second, "time in which the server goes on answering once it is told to end")
 	flags.BoolVar(&o.HTTP2, "enable-http2", false, "speak HTTP/2, too, which API servers do not need")
 	zapFlags := flag.NewFlagSet("zap", flag.ContinueOnError)
+	f.zap.StacktraceLevel = zapcore.DPanicLevel // an error says what to do; where it was made is no help
 	f.zap.BindFlags(zapFlags)
 	flags.AddGoFlagSet(zapFlags)
 
@@ -146,7 +147,10 @@ func (a *app) newWebhookCheckCommand() *cobra.Command {
 		Short: "Ask a cluster whether its webhook answers",
 		Long: `Check has the API server create a faulty ServiceEntry as a dry run, and prints what it warns of. Nothing is stored.
 
-Exit codes: 0 meshvet warned or refused, 1 it did not have a say, 2 the question could not be asked.`,
+It says whether meshvet was asked, and what it answered: allow, deny, exempt (whoever asks is not judged), error or shed (it could
+not judge). So it also works where findings are only audited.
+
+Exit codes: 0 meshvet answered, 1 it was not asked, 2 the question could not be asked.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
@@ -169,11 +173,7 @@ func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace
 	if err != nil {
 		return 0, err
 	}
-	all, err := allRules(ctx)
-	if err != nil {
-		return 0, err
-	}
-	checked, err := webhook.Check(ctx, cfg, namespace, ruleIDs(all))
+	checked, err := webhook.Check(ctx, cfg, namespace)
 	if err != nil {
 		return 0, err
 	}
@@ -183,18 +183,13 @@ func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace
 	if checked.Denial != "" {
 		fmt.Fprintln(a.stdout, "Denied: "+clean(checked.Denial))
 	}
-	if !checked.Judged {
-		fmt.Fprintf(a.stdout, "meshvet had no say in namespace %s: no warning names a rule\n", clean(namespace))
+	if checked.Answer == "" {
+		fmt.Fprintf(a.stdout, `meshvet was not asked about namespace %s. Either no Pod of it answers and failurePolicy is Ignore (kubectl get pods, their
+log, meshvet_certificate_expiry_timestamp_seconds), or the webhook is not for this namespace: its own, kube-system, one that
+namespaceSelector leaves out or that has the exemption label (kubectl get validatingwebhookconfiguration -o yaml).
+`, clean(namespace))
 		return exitFindings, nil
 	}
-	fmt.Fprintf(a.stdout, "meshvet answers in namespace %s\n", clean(namespace))
+	fmt.Fprintf(a.stdout, "meshvet answers in namespace %s: %s\n", clean(namespace), clean(checked.Answer))
 	return exitClean, nil
-}
-
-func ruleIDs(all []lint.Rule) []string {
-	out := make([]string, len(all))
-	for i := range all {
-		out[i] = all[i].ID
-	}
-	return out
 }

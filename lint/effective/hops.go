@@ -37,7 +37,12 @@ const (
 // nothing anywhere (see AnsweredBy). What a VirtualService delegates is not followed. From a gateway on there is one hop: which of its
 // listeners a request came in by, and so which routes it meets, the port of the host does not say.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
-	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host)}
+	return wayTo(ix, proxy, host, port, true)
+}
+
+// wayTo is WayTo; without routes no cluster has Retries: thousands of routes may lead to an egress gateway.
+func wayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, routes bool) []*Hop {
+	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host), retries: routes}
 	if proxy.Type == Gateway {
 		w.services = nil
 	}
@@ -60,6 +65,7 @@ type way struct {
 	host     mesh.Host        // that the client dials
 	services []*object.Object // VirtualServices for it
 	opened   int              // hops so far
+	retries  bool             // whether the clusters are wanted with their Retries
 }
 
 // from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
@@ -75,7 +81,7 @@ func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, dep
 	if taken != nil || len(gateways) > 0 {
 		return out
 	}
-	if c := ClusterFor(w.ix, proxy, w.host, port, ""); c != nil {
+	if c := clusterFor(w.ix, proxy, w.host, port, "", w.retries); c != nil {
 		if proxy.Type == Sidecar {
 			c.Port.Routed = false // an http route may lead to the port, but not this one
 		}
@@ -116,7 +122,7 @@ func (w *way) destinations(proxy Proxy, port uint32, kind string, gateways []str
 
 // routeKinds are the kinds of route that hold for the host's port.
 func (w *way) routeKinds(proxy Proxy, port uint32) []string {
-	c := ClusterFor(w.ix, proxy, w.host, port, "")
+	c := ClusterAlone(w.ix, proxy, w.host, port, "")
 	if c == nil {
 		return []string{"http", "tls", "tcp"}
 	}
@@ -262,7 +268,7 @@ func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
 		ix = ix.With(s)
 		assumed = fmt.Sprintf("Service %s is not among the manifests; its port %d is taken to be named %s", s.Key.Name, d.port, s.Spec().At("ports", 0, "name").Str())
 	}
-	c := ClusterFor(ix, proxy, d.host, d.port, d.subset)
+	c := clusterFor(ix, proxy, d.host, d.port, d.subset, w.retries)
 	if c == nil {
 		c = missing(proxy, d, w.whyMissing(ix, proxy, d))
 	}

@@ -2,7 +2,8 @@
 //
 // A folder testdata/<rule-name> holds cases: bad*.yaml, whose findings are announced by comments `# want ID "regexp"` on the
 // line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
-// rule finds anything above info. Each fix of a finding in a bad file is tried by itself. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
+// rule finds anything above info. Each fix of a finding in a bad file is tried by itself. In gone*.yaml the first object is removed, and
+// what the rule says of that is announced at the object, if anything. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
 // config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
 // context.complete. findings.golden holds all that the rule says of the bad files. proof.yaml and proof.golden belong to test/prove.
 package linttest
@@ -39,6 +40,7 @@ type Case struct {
 	Rule    string // name of the rule = of the folder
 	Path    string
 	Bad     bool
+	Gone    bool // the first object of the file is removed
 	Config  *lint.Config
 	Context []*object.File
 }
@@ -70,10 +72,10 @@ func Cases(dir, rule string) ([]Case, error) {
 				return nil, err
 			}
 			shared = append(shared, f)
-		case strings.HasPrefix(name, "bad"), strings.HasPrefix(name, "good"):
-			out = append(out, Case{Rule: rule, Path: path, Bad: strings.HasPrefix(name, "bad")})
+		case strings.HasPrefix(name, "bad"), strings.HasPrefix(name, "good"), strings.HasPrefix(name, "gone"):
+			out = append(out, Case{Rule: rule, Path: path, Bad: strings.HasPrefix(name, "bad"), Gone: strings.HasPrefix(name, "gone")})
 		default:
-			return nil, fmt.Errorf("%s: a fixture is called bad*, good* or context*", path)
+			return nil, fmt.Errorf("%s: a fixture is called bad*, good*, gone* or context*", path)
 		}
 	}
 	for i := range out {
@@ -127,17 +129,49 @@ func Load(path string) (*object.File, error) {
 
 // Lint judges a file under a case's configuration with all of its rules switched on.
 func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, error) {
+	e, err := c.engine(rules)
+	if err != nil {
+		return nil, err
+	}
+	return e.Lint(context.Background(), lint.Input{Files: files, Around: c.Context})
+}
+
+// Removal judges what the removal of the first object of a file leaves behind, under a case's configuration.
+func (c Case) Removal(rules []lint.Rule, file *object.File) (*lint.Report, error) {
+	e, err := c.engine(rules)
+	if err != nil {
+		return nil, err
+	}
+	meshes, _, err := e.Meshes(lint.Input{Files: []*object.File{file}, Around: c.Context})
+	if err != nil {
+		return nil, err
+	}
+	if len(meshes) != 1 || len(file.Objects) == 0 {
+		return nil, fmt.Errorf("%s: %d meshes, %d objects; one mesh and an object to remove are wanted", c.Path, len(meshes), len(file.Objects))
+	}
+	gone := file.Objects[0]
+	var around []*object.Object
+	for _, o := range file.Objects[1:] {
+		if o.Kind.Judged() {
+			around = append(around, o)
+		}
+	}
+	report, err := e.Review(context.Background(), meshes[0].Index.Without(gone.Key), lint.Review{Gone: gone}, around)
+	if err != nil {
+		return nil, err
+	}
+	report.Findings = slices.DeleteFunc(report.Findings, func(f lint.Finding) bool { return f.Object != gone.Key })
+	return report, nil
+}
+
+func (c Case) engine(rules []lint.Rule) (*lint.Engine, error) {
 	cfg := *c.Config
 	for i := range rules {
 		if !slices.Contains(rules[i].Presets, lint.Recommended) && rules[i].Name == c.Rule {
 			cfg.Enable = append(slices.Clone(cfg.Enable), rules[i].ID)
 		}
 	}
-	e, err := lint.New(rules, &cfg)
-	if err != nil {
-		return nil, err
-	}
-	return e.Lint(context.Background(), lint.Input{Files: files, Around: c.Context})
+	return lint.New(rules, &cfg)
 }
 
 // Run checks the fixtures of those of rules whose folder is under dir.
@@ -177,7 +211,7 @@ func Run(t *testing.T, dir string, rules []lint.Rule, mine func(*lint.Meta) bool
 
 func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
 	t.Helper()
-	bad, good, safe := 0, 0, 0
+	bad, good, gone, safe := 0, 0, 0, 0
 	options := map[string]bool{}
 	for _, c := range cases {
 		if rc, ok := c.Config.Rules[r.ID]; ok {
@@ -186,10 +220,14 @@ func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
 			}
 		}
 		t.Run(c.Name(), func(t *testing.T) {
-			if c.Bad {
+			switch {
+			case c.Bad:
 				bad++
 				safe += checkBad(t, rules, r, c)
-			} else {
+			case c.Gone:
+				gone++
+				checkGone(t, rules, r, c)
+			default:
 				good++
 				checkGood(t, rules, r, c)
 			}
@@ -197,6 +235,9 @@ func checkRule(t *testing.T, rules []lint.Rule, r *lint.Rule, cases []Case) {
 	}
 	if bad == 0 || good == 0 {
 		t.Errorf("%d bad and %d good cases; a rule needs both, and a good one that looks like a bad one", bad, good)
+	}
+	if (gone > 0) != (r.CheckGone != nil) {
+		t.Errorf("%d cases of removals; a rule that judges them needs some, and no other does", gone)
 	}
 	if r.Fix == lint.Safe && safe == 0 {
 		t.Error("the rule claims safe fixes and offers none in its fixtures")
@@ -234,9 +275,12 @@ func Faults(rules []lint.Rule, r *lint.Rule, c Case) []string {
 	var f faults
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if c.Bad {
+		switch {
+		case c.Bad:
 			checkBad(&f, rules, r, c)
-		} else {
+		case c.Gone:
+			checkGone(&f, rules, r, c)
+		default:
 			checkGood(&f, rules, r, c)
 		}
 	})
@@ -326,12 +370,40 @@ func checkBad(t reporter, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
 		t.Fatal(err)
 	}
 	noRuleBroke(t, report)
-	expected := slices.DeleteFunc(wants(t, c.Path), func(w want) bool {
-		return !slices.ContainsFunc(rules, func(r lint.Rule) bool { return r.ID == w.id })
-	})
+	expected := wantsOf(t, rules, c)
 	if !slices.ContainsFunc(expected, func(w want) bool { return w.id == r.ID }) {
 		t.Errorf("%s wants no %s", c.Path, r.ID)
 	}
+	compare(t, r, c, report, expected)
+	return checkFixes(t, rules, r, c, file, report)
+}
+
+// checkGone removes the first object of a file.
+func checkGone(t reporter, rules []lint.Rule, r *lint.Rule, c Case) {
+	t.Helper()
+	file, err := Load(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.Removal(rules, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noRuleBroke(t, report)
+	compare(t, r, c, report, wantsOf(t, rules, c))
+}
+
+// wantsOf are the findings that a case announces of some rules.
+func wantsOf(t reporter, rules []lint.Rule, c Case) []want {
+	t.Helper()
+	return slices.DeleteFunc(wants(t, c.Path), func(w want) bool {
+		return !slices.ContainsFunc(rules, func(r lint.Rule) bool { return r.ID == w.id })
+	})
+}
+
+// compare holds a report against what the case announces and what its golden file has.
+func compare(t reporter, r *lint.Rule, c Case, report *lint.Report, expected []want) {
+	t.Helper()
 	listed := map[string]bool{r.ID: true}
 	for _, w := range expected {
 		listed[w.id] = true
@@ -360,7 +432,6 @@ func checkBad(t reporter, rules []lint.Rule, r *lint.Rule, c Case) (safe int) {
 	} else if diff := cmp.Diff(golden, told(r, report)); diff != "" {
 		t.Errorf("%s says something else of %s (-golden +now); if that is right, run the test with -update:\n%s", r.ID, c.Path, diff)
 	}
-	return checkFixes(t, rules, r, c, file, report)
 }
 
 func noRuleBroke(t reporter, report *lint.Report) {

@@ -534,6 +534,34 @@ func TestStoreConcurrency(t *testing.T) {
 	}
 }
 
+// Overlays of one snapshot share its caches, and are made and asked at the same time.
+func TestOverlaysConcurrently(t *testing.T) {
+	u := universe{rand.New(rand.NewPCG(9, 9))}
+	var objects []*object.Object
+	for range 60 {
+		objects = append(objects, u.object(t))
+	}
+	base := New(Settings{}).With(objects...)
+	want := answers(New(Settings{}).With(objects...))
+	var readers sync.WaitGroup
+	for i := range 8 {
+		o := u.object(t)
+		fresh := append(slices.DeleteFunc(slices.Clone(objects), func(have *object.Object) bool { return normal(have.Key) == normal(o.Key) }), o)
+		readers.Go(func() {
+			if i%2 == 0 {
+				if diff := cmp.Diff(want, answers(base)); diff != "" {
+					t.Errorf("the snapshot answers otherwise (-alone +beside others):\n%s", diff)
+				}
+				return
+			}
+			if diff := cmp.Diff(answers(New(Settings{}).With(fresh...)), answers(base.With(o))); diff != "" {
+				t.Errorf("the overlay with %s answers otherwise (-alone +beside others):\n%s", o.Key, diff)
+			}
+		})
+	}
+	readers.Wait()
+}
+
 // A webhook's store lives for months; what goes must leave nothing behind.
 func TestStoreForgets(t *testing.T) {
 	u := universe{rand.New(rand.NewPCG(5, 5))}

@@ -10,8 +10,8 @@ import (
 
 // Neighbours returns the ServiceEntries and DestinationRules of the index, but for the one with o's key, whose findings the presence,
 // the content or the absence of a ServiceEntry, DestinationRule or Service may change: at most so many, the nearest first and always
-// in the same order; all is false if there are more. Of an object that changes, both what it was and what it becomes have
-// neighbours. Whether the index holds o makes no difference.
+// in the same order; all is false if there are more, or may be since very many VirtualServices lead to o. Of an object that changes,
+// both what it was and what it becomes have neighbours. Whether the index holds o makes no difference.
 //
 // Near are, in this order, objects of the same hosts; those of wildcards that cover them, and what a wildcard of o's covers; rules for
 // the other hosts of the entries among these; objects of another spelling of the name, which is what a finding proposes; objects that
@@ -28,7 +28,7 @@ func (x *Index) Neighbours(o *object.Object, most int) (list []*object.Object, a
 			return n.list, false
 		}
 	}
-	return n.list, true
+	return n.list, !n.cut
 }
 
 // hostsOfObject are the hosts that an object is for; the target is nil if it is a rule.
@@ -53,6 +53,7 @@ type nearby struct {
 	most int
 	seen map[*object.Object]bool
 	list []*object.Object
+	cut  bool // there may be more than were looked for
 }
 
 // add takes an object up; it says no if there is no room for it.
@@ -191,63 +192,56 @@ func (n *nearby) onWays(hosts []Host, yield func(*object.Object) bool) bool {
 	var met []Host
 	read := map[*object.Object]bool{}
 	known := map[Host]bool{}
-	meet := func(list []Host) {
-		for _, h := range list {
-			if !known[h] {
-				known[h] = true
-				met = append(met, h)
+	given := 0
+	// follow yields what is for the hosts that VirtualServices speak of.
+	follow := func(services []*object.Object) bool {
+		for _, vs := range services {
+			if read[vs] {
+				continue
 			}
-		}
-	}
-	follow := func(vs *object.Object) {
-		if !read[vs] {
-			read[vs] = true
-			meet(n.x.virtualHosts(vs))
-			meet(n.x.ledTo(vs))
-		}
-	}
-	done := 0
-	give := func() bool {
-		for ; done < len(met); done++ {
-			if !n.at(met[done], yield) || !n.overlapping(met[done:done+1], yield) {
+			if read[vs] = true; len(read) > mostFollowed {
+				n.cut = true
 				return false
+			}
+			for _, h := range slices.Concat(n.x.virtualHosts(vs), n.x.ledTo(vs)) {
+				if !known[h] {
+					known[h] = true
+					met = append(met, h)
+				}
+			}
+			for ; given < len(met); given++ {
+				if !n.at(met[given], yield) || !n.overlapping(met[given:given+1], yield) {
+					return false
+				}
 			}
 		}
 		return true
 	}
 	for _, h := range hosts {
-		for _, vs := range n.x.virtualServicesAround(h) {
-			follow(vs)
+		if !follow(n.x.virtualServicesAround(h)) {
+			return n.cut
 		}
-	}
-	if !give() {
-		return false
 	}
 	var sources []Host
 	for _, h := range hosts {
-		for _, vs := range n.x.virtualServicesInto(h) {
-			follow(vs)
+		into := n.x.virtualServicesInto(h)
+		if !follow(into) {
+			return n.cut
+		}
+		for _, vs := range into {
 			sources = append(sources, n.x.virtualHosts(vs)...)
-			if !give() {
-				return false
-			}
 		}
 	}
-	asked := map[Host]bool{}
-	for _, h := range sources {
-		if asked[h] {
-			continue
-		}
-		asked[h] = true
-		for _, vs := range n.x.virtualServicesAround(h) {
-			follow(vs)
-		}
-		if !give() {
-			return false
+	for _, h := range each(sources) {
+		if !follow(n.x.virtualServicesAround(h)) {
+			return n.cut
 		}
 	}
 	return true
 }
+
+// mostFollowed is how many VirtualServices are followed. Of an object that more of them lead to not all neighbours are found.
+const mostFollowed = 1000
 
 // virtualServicesAround lists the VirtualServices with a host that covers h or that h covers.
 func (x *Index) virtualServicesAround(h Host) []*object.Object {

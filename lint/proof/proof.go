@@ -97,7 +97,7 @@ func Parse(text string) (*Golden, error) {
 	return &g, nil
 }
 
-// Inputs is a hash over all that a proof in a fixture folder rests on: proof.yaml, and every fixture but the good ones, which
+// Inputs is a hash over all that a proof in a fixture folder rests on: proof.yaml, and every fixture but the good ones and removals, which
 // prove nothing.
 func Inputs(folder string) (string, error) {
 	entries, err := os.ReadDir(folder) // sorted by name
@@ -106,7 +106,7 @@ func Inputs(folder string) (string, error) {
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".yaml" || strings.HasPrefix(e.Name(), "good") {
+		if filepath.Ext(e.Name()) != ".yaml" || strings.HasPrefix(e.Name(), "good") || strings.HasPrefix(e.Name(), "gone") {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(folder, e.Name()))

@@ -66,6 +66,11 @@ func TestDenial(t *testing.T) {
 	if status.ErrStatus.Code != http.StatusUnprocessableEntity || status.ErrStatus.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("the answer is %d %s", status.ErrStatus.Code, status.ErrStatus.Reason)
 	}
+	// What clients show that know nothing of causes.
+	if first, _, _ := strings.Cut(status.ErrStatus.Message, "\n"); !strings.HasSuffix(first, " denied the request: 1 warning: "+
+		"[SE101 resolution-not-dns] ServiceEntry "+ns+"/payments: spec.resolution: resolution is omitted, which means NONE for api.payments.example.com") {
+		t.Errorf("the message begins with %q", first)
+	}
 	if d := status.ErrStatus.Details; d == nil || len(d.Causes) != 1 || d.Causes[0].Type != "SE101" || !strings.HasPrefix(d.Causes[0].Field, "spec") ||
 		d.Causes[0].Message == "" {
 		t.Errorf("details are %+v", d)

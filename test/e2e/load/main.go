@@ -149,6 +149,7 @@ type figures struct {
 	meshvet, empty *outcome
 	handler        histogram
 	resident, cpu  float64 // bytes at the end, seconds
+	shed           float64 // reviews that were let pass unjudged, since there was no time
 	collections    float64
 	longestPause   float64 // seconds, of all collections so far
 	written        int
@@ -231,6 +232,7 @@ func (l *load) pass(ctx context.Context, webhook *target, name string, churn int
 	}
 	const duration = "meshvet_admission_duration_seconds"
 	f.handler = newHistogram(after[duration]).since(newHistogram(before[duration]))
+	f.shed = after.Sum("meshvet_admission_shed_total") - before.Sum("meshvet_admission_shed_total")
 	f.resident = after.Sum("process_resident_memory_bytes")
 	f.cpu = after.Sum("process_cpu_seconds_total") - before.Sum("process_cpu_seconds_total")
 	count := func(m release.Metrics) (float64, float64) {
@@ -291,17 +293,17 @@ func (l *load) print(out io.Writer, idle, peak int64, passes ...*figures) error 
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d objects, %d reviews/s for %s each to meshvet and to an empty handler of controller-runtime; %d cores, %s, GOMEMLIMIT as the chart sets it.\n\n",
 		l.mesh.objects(), l.rate, l.duration, runtime.NumCPU(), runtime.Version())
-	b.WriteString("| | p50 ms | p90 ms | p99 ms | max ms | reviews | failed |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| | p50 ms | p90 ms | p99 ms | max ms | reviews | failed | unjudged |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	failed := 0
 	for _, f := range passes {
 		h := f.handler
-		fmt.Fprintf(&b, "| %s: handler, by its own clock | %s | %s | %s | | %d | |\n", f.name, ms(h.quantile(.5)), ms(h.quantile(.9)), ms(h.quantile(.99)), h.total)
+		fmt.Fprintf(&b, "| %s: handler, by its own clock | %s | %s | %s | | %d | | %.0f |\n", f.name, ms(h.quantile(.5)), ms(h.quantile(.9)), ms(h.quantile(.99)), h.total, f.shed)
 		for _, side := range []struct {
 			name string
 			o    *outcome
 		}{{"meshvet, by the client's clock", f.meshvet}, {"empty handler, by the client's clock", f.empty}} {
 			o := side.o
-			fmt.Fprintf(&b, "| %s: %s | %s | %s | %s | %s | %d | %d |\n", f.name, side.name, ms(quantile(o.latencies, .5)), ms(quantile(o.latencies, .9)),
+			fmt.Fprintf(&b, "| %s: %s | %s | %s | %s | %s | %d | %d | |\n", f.name, side.name, ms(quantile(o.latencies, .5)), ms(quantile(o.latencies, .9)),
 				ms(quantile(o.latencies, .99)), ms(quantile(o.latencies, 1)), len(o.latencies)+len(o.failures), len(o.failures))
 			failed += len(o.failures)
 			if len(o.failures) > 0 {

@@ -49,7 +49,7 @@ func (m *mesh) addNamespace(ns string) {
 		})
 	}
 	for i := range 20 {
-		m.entries = append(m.entries, object(istio, "ServiceEntry", ns, fmt.Sprintf("ext-%d", i), entry(ns, i)))
+		m.entries = append(m.entries, object(istio, "ServiceEntry", ns, fmt.Sprintf("ext-%d", i), entry(ns, len(m.namespaces), i)))
 	}
 	for i := range 20 {
 		m.rules = append(m.rules, object(istio, "DestinationRule", ns, fmt.Sprintf("rule-%d", i), rule(ns, i)))
@@ -91,8 +91,8 @@ func (m *mesh) addNamespace(ns string) {
 
 func host(ns string, i int) string { return fmt.Sprintf("api-%d.%s.example.com", i, ns) }
 
-// entry is a host outside the mesh, in one of the forms that people write.
-func entry(ns string, i int) map[string]any {
+// entry is a host outside the mesh, in one of the forms that people write. The n-th namespace has addresses of its own.
+func entry(ns string, n, i int) map[string]any {
 	port := func(number int64, name, protocol string) map[string]any {
 		return map[string]any{"number": number, "name": name, "protocol": protocol}
 	}
@@ -113,7 +113,7 @@ func entry(ns string, i int) map[string]any {
 	case 3:
 		spec["resolution"] = "STATIC"
 		spec["ports"] = []any{port(3306, "mysql", "TCP")}
-		spec["addresses"] = []any{fmt.Sprintf("198.51.100.%d", i+1)}
+		spec["addresses"] = []any{fmt.Sprintf("10.200.%d.%d", n, i)}
 		spec["endpoints"] = []any{map[string]any{"address": "192.0.2.10"}, map[string]any{"address": "192.0.2.11"}}
 	}
 	return spec

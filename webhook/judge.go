@@ -149,22 +149,6 @@ func inNamespace(raw map[string]any, ns string) map[string]any {
 func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *mesh.Index, c *change) (Verdict, *lint.Report, error) {
 	key, file := c.key(), c.subject().FileName()
 	v := Verdict{Object: key}
-	var around []*object.Object
-	room := mostAround
-	seen := map[object.Key]bool{key: true}
-	beside := func(x *mesh.Index, o *object.Object) {
-		if o == nil || len(around) >= mostNeighbours {
-			return
-		}
-		list, _ := x.Neighbours(o, mostNeighbours-len(around))
-		for _, n := range list {
-			if !seen[n.Key] && n.Size() <= room {
-				around = append(around, n)
-				room -= n.Size()
-			}
-			seen[n.Key] = true
-		}
-	}
 	review := lint.Review{Object: c.object}
 	if c.object == nil {
 		review.Gone = c.old
@@ -175,9 +159,8 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	} else {
 		review.Old, review.Operation = c.old, string(c.operation)
 		after = ix.With(c.object)
-		beside(after, c.object)
 	}
-	beside(ix, c.old)
+	around := neighbours(ix, after, c)
 	// Half of the time there is has to do for all of them, or it is better spent on the object alone.
 	part, cancel := half(ctx)
 	defer cancel()
@@ -235,6 +218,34 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		v.Findings = append(v.Findings, w)
 	}
 	return v, report, nil
+}
+
+// neighbours are the objects to judge beside the one that changes: those near to what it becomes, and those near to what it was, by turns, so
+// that neither keep the others out.
+func neighbours(before, after *mesh.Index, c *change) []*object.Object {
+	var near [2][]*object.Object
+	if c.object != nil {
+		near[0], _ = after.Neighbours(c.object, mostNeighbours)
+	}
+	if c.old != nil {
+		near[1], _ = before.Neighbours(c.old, mostNeighbours)
+	}
+	var out []*object.Object
+	room := mostAround
+	seen := map[object.Key]bool{c.key(): true}
+	for i := range mostNeighbours {
+		for _, list := range near {
+			if i >= len(list) || seen[list[i].Key] || len(out) == mostNeighbours {
+				continue
+			}
+			seen[list[i].Key] = true
+			if size := list[i].Size(); size <= room {
+				out = append(out, list[i])
+				room -= size
+			}
+		}
+	}
+	return out
 }
 
 // half is a context that ends after half of the time that is left.

@@ -62,6 +62,32 @@ func TestWideNeighbours(t *testing.T) {
 	}
 }
 
+// TestOldNeighbours has an update that leaves one neighbour for more than can be judged: what happens to that one is told.
+func TestOldNeighbours(t *testing.T) {
+	h := testHandler(t, "", strictMesh)
+	h.index.Put(ruleFor(t, "left", 0))
+	for i := range mostNeighbours + 10 {
+		o, err := read(document(t, fmt.Sprintf("apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: x%d, namespace: web}\nspec: {host: b.example.org}", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.index.Put(o)
+	}
+	const entry = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: api, namespace: web}
+spec:
+  hosts: [%s]
+  location: MESH_EXTERNAL
+  resolution: DNS
+  ports: [{number: 443, name: tls, protocol: TLS}]`
+	r := h.Handle(t.Context(), requestOf(t, admissionv1.Update, document(t, fmt.Sprintf(entry, "api.example.com")), document(t, fmt.Sprintf(entry, "b.example.org"))))
+	if !strings.Contains(said(r), "DestinationRule web/left") {
+		t.Error(said(r))
+	}
+}
+
 // TestNoTimeForNeighbours has a rule that takes all the time it gets on a neighbour: what is wrong with the object itself is told, and
 // denied, all the same.
 func TestNoTimeForNeighbours(t *testing.T) {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -310,36 +311,39 @@ func (e *earlierFindings) placeOf(w Weighed, o *object.Object) string {
 	return w.Rule.ID + " " + w.Object.String() + " " + field
 }
 
-// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and either
-// has the same fingerprint, which leaves numbers out, or said all that is said now. So an edit that makes a fault smaller passes, as
-// does one that changes a count in a message; whoever writes another wrong value, or adds to what is wrong, has not inherited it.
+// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and said all
+// that is said now. So an edit that makes a fault smaller passes, as does one that changes a count in a message; whoever writes another
+// wrong value, or adds to what is wrong, has not inherited it.
 func (e *earlierFindings) inherited(w Weighed) bool {
-	left := func(b Weighed) bool { return e.change.left(b.Path, w.Path) }
-	return e.take(e.placeOf(w, e.change.object), w, left, func(b Weighed) bool { return left(b) && saysNoMore(w.Finding, b.Finding) })
+	return e.take(e.placeOf(w, e.change.object), w, func(b Weighed) bool {
+		return e.change.left(b.Path, w.Path) && saysNoMore(w.Finding, b.Finding)
+	})
 }
 
-// take uses up one of the findings at a place that weigh no less than a given one: that with its fingerprint, if it is fit, or else one that
-// is like it. Those of which there are more than before are new.
-func (e *earlierFindings) take(place string, w Weighed, fit, like func(Weighed) bool) bool {
-	list := slices.DeleteFunc(slices.Clone(e.at[place]), func(b Weighed) bool { return b.Severity < w.Severity })
-	i := slices.IndexFunc(list, func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fit(b) })
+// take uses up one of the findings at a place that weigh no less than a given one and are like it, if there is one: rather that with its
+// fingerprint than another. Those of which there are more than before are new.
+func (e *earlierFindings) take(place string, w Weighed, like func(Weighed) bool) bool {
+	fits := func(b Weighed) bool { return b.Severity >= w.Severity && like(b) }
+	i := slices.IndexFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fits(b) })
 	if i < 0 {
-		i = slices.IndexFunc(list, like)
+		i = slices.IndexFunc(e.at[place], fits)
 	}
 	if i < 0 {
 		return false
 	}
-	used := list[i].Fingerprint()
-	e.at[place] = slices.DeleteFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == used })
+	e.at[place] = slices.Delete(e.at[place], i, i+1)
 	return true
 }
 
+// number is a count, a port, or an amount with its unit.
+var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([a-z]{1,2}|%)?$`)
+
 // saysNoMore says whether each word of a finding's message, but for numbers, stood in another one's, or is a host that was meant there.
+// Fingerprints leave out all digits, and would take api-1.example.com for api-2.example.com.
 func saysNoMore(now, before lint.Finding) bool {
 	said := strings.FieldsFunc(before.Message, separates)
 	for _, word := range strings.FieldsFunc(now.Message, separates) {
-		number := strings.TrimLeft(word, "0123456789") == ""
-		if !number && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
+		if !number.MatchString(word) && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
 			return false
 		}
 	}
@@ -354,9 +358,7 @@ func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(
 // and was not before.
 func (e *earlierFindings) there(w Weighed) bool {
 	of := e.change.key()
-	return e.take(e.placeOf(w, nil), w, func(Weighed) bool { return true }, func(b Weighed) bool {
-		return isAbout(b.Finding, of) || !isAbout(w.Finding, of)
-	})
+	return e.take(e.placeOf(w, nil), w, func(b Weighed) bool { return isAbout(b.Finding, of) || !isAbout(w.Finding, of) })
 }
 
 // isAbout says whether a finding names another object as part of what is wrong.

@@ -127,6 +127,10 @@ func (r *reloader) run(ctx context.Context) error {
 
 func (r *reloader) replace(text []byte) {
 	rs, err := r.read(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		// Whoever wants the defaults can say so; an accident must not lift every denial.
+		err = fmt.Errorf("configuration %s is empty; write version: 1 for the defaults", r.file)
+	}
 	if err != nil {
 		r.refuse(err)
 		return

@@ -194,6 +194,8 @@ spec:
 		{"a.example.com, b.example.com", "b.example.com, a.example.com", true},
 		{"a.example.com", "a.example.com, b.example.com", false},
 		{"a.example.com", "b.example.com", false},
+		{"api-1.example.com", "api-2.example.com", false},
+		{"api-1.example.com, api-2.example.com", "api-2.example.com", true},
 	} {
 		h := testHandler(t, "webhook: {actions: [{rules: [SE101], action: deny}]}", "")
 		r := h.Handle(t.Context(), requestOf(t, admissionv1.Update, document(t, fmt.Sprintf(entry, c.old)), document(t, fmt.Sprintf(entry, c.now))))

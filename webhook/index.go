@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -162,6 +163,9 @@ func (x *Index) Retain(k object.Kind, keep func(object.Key) bool) {
 func (x *Index) Configure(settings mesh.Settings) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if reflect.DeepEqual(x.settings, settings) {
+		return
+	}
 	x.settings = settings
 	x.rebuild(x.store.Snapshot())
 }

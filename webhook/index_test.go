@@ -48,6 +48,7 @@ func TestExpectations(t *testing.T) {
 		"two changes, the second seen":      {one, func(x *Index) { x.Expect(key, two); x.Expect(key, three); x.Put(three) }, "three ", "three "},
 		"a removal that nobody sees":        {one, func(x *Index) { x.Expect(key, nil) }, "", "one "},
 		"a removal that is seen":            {one, func(x *Index) { x.Expect(key, nil); x.Delete(key) }, "", ""},
+		"a change of what is gone":          {one, func(x *Index) { x.Expect(key, two); x.Retain(key.Kind, func(object.Key) bool { return false }) }, "two ", ""},
 		"a removal that a finalizer delays": {one, func(x *Index) { x.Expect(key, nil); x.Put(one) }, "one ", "one "},
 	} {
 		x := NewIndex(mesh.Settings{})

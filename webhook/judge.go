@@ -3,8 +3,10 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -17,8 +19,12 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// mostNeighbours bounds the objects that are judged beside the one under review, those that have most to do with it first.
-const mostNeighbours = 200
+// The bounds of what is judged beside the object under review, of which what has most to do with it comes first. Authors decide how much
+// there is, also those of other namespaces: a few hundred rules for "*" with hundreds of subsets each are near to everything.
+const (
+	mostNeighbours = 200
+	mostAround     = 10_000 // values of all neighbours; a usual one has 20 to 50
+)
 
 // change is what a request is about.
 type change struct {
@@ -144,20 +150,6 @@ func inNamespace(raw map[string]any, ns string) map[string]any {
 func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *mesh.Index, c *change) (Verdict, *lint.Report, error) {
 	key, file := c.key(), c.subject().FileName()
 	v := Verdict{Object: key}
-	var around []*object.Object
-	seen := map[object.Key]bool{key: true}
-	beside := func(x *mesh.Index, o *object.Object) {
-		if o == nil || len(around) >= mostNeighbours {
-			return
-		}
-		list, _ := x.Neighbours(o, mostNeighbours-len(around))
-		for _, n := range list {
-			if !seen[n.Key] {
-				seen[n.Key] = true
-				around = append(around, n)
-			}
-		}
-	}
 	review := lint.Review{Object: c.object}
 	if c.object == nil {
 		review.Gone = c.old
@@ -168,10 +160,21 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	} else {
 		review.Old, review.Operation = c.old, string(c.operation)
 		after = ix.With(c.object)
-		beside(after, c.object)
 	}
-	beside(ix, c.old)
-	report, err := engine.Review(ctx, after, review, around)
+	around := neighbours(ix, after, c)
+	// Half of the time there is has to do for all of them, or it is better spent on the object alone.
+	part, cancel := half(ctx)
+	defer cancel()
+	report, found, had, err := compare(part, engine, cfg, ix, after, c, review, around)
+	if err != nil && ctx.Err() == nil && part.Err() != nil {
+		const late = "there was no time to judge what the change does to other objects"
+		if cfg.DenyCaused {
+			v.Problems = append(v.Problems, late)
+		} else {
+			v.Notes = append(v.Notes, late)
+		}
+		report, found, had, err = compare(ctx, engine, cfg, ix, after, c, review, nil)
+	}
 	if err != nil {
 		return v, nil, err
 	}
@@ -192,22 +195,6 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 	// In files MV902 is enough, since no API server takes such an object. This one has taken it, by older definitions.
 	if e, too := mesh.ExcessOf(c.subject()); too && c.object != nil {
 		v.Problems = append(v.Problems, fmt.Sprintf("%s has %d items, and more than %d are not judged", e.Path, e.Items, e.Most))
-	}
-	found := gather(report, ix)
-	had := earlierFindings{change: c}
-	if slices.ContainsFunc(found, func(w Weighed) bool {
-		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
-	}) {
-		// What the informers have seen may lag behind what the API server compares with.
-		before := ix.Without(key)
-		if c.old != nil {
-			before = ix.With(c.old)
-		}
-		earlier, err := engine.Review(ctx, before, lint.Review{Object: c.old}, around)
-		if err != nil {
-			return v, nil, err
-		}
-		had.add(gather(earlier, ix))
 	}
 	var own []Decided
 	for i := range found {
@@ -232,6 +219,70 @@ func judge(ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix *me
 		v.Findings = append(v.Findings, w)
 	}
 	return v, report, nil
+}
+
+// neighbours are the objects to judge beside the one that changes: those near to what it becomes, and those near to what it was, by turns, so
+// that neither keep the others out.
+func neighbours(before, after *mesh.Index, c *change) []*object.Object {
+	var near [2][]*object.Object
+	if c.object != nil {
+		near[0], _ = after.Neighbours(c.object, mostNeighbours)
+	}
+	if c.old != nil {
+		near[1], _ = before.Neighbours(c.old, mostNeighbours)
+	}
+	var out []*object.Object
+	room := mostAround
+	seen := map[object.Key]bool{c.key(): true}
+	for i := range mostNeighbours {
+		for _, list := range near {
+			if i >= len(list) || seen[list[i].Key] || len(out) == mostNeighbours {
+				continue
+			}
+			seen[list[i].Key] = true
+			if size := list[i].Size(); size <= room {
+				out = append(out, list[i])
+				room -= size
+			}
+		}
+	}
+	return out
+}
+
+// half is a context that ends after half of the time that is left.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
+}
+
+// compare judges an object and those around it after a change, and before it as far as that may matter.
+func compare(
+	ctx context.Context, engine *lint.Engine, cfg *lint.Admission, ix, after *mesh.Index, c *change, review lint.Review, around []*object.Object,
+) (*lint.Report, []Weighed, *earlierFindings, error) {
+	key, had := c.key(), &earlierFindings{change: c}
+	report, err := engine.Review(ctx, after, review, around)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	found := gather(report, ix)
+	if slices.ContainsFunc(found, func(w Weighed) bool {
+		return w.Object != key || c.old != nil && cfg.ActionOf(w.Rule, w.Severity, w.Namespace) == lint.Deny
+	}) {
+		// What the informers have seen may lag behind what the API server compares with.
+		before := ix.Without(key)
+		if c.old != nil {
+			before = ix.With(c.old)
+		}
+		earlier, err := engine.Review(ctx, before, lint.Review{Object: c.old}, around)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		had.add(gather(earlier, ix))
+	}
+	return report, found, had, nil
 }
 
 // earlierFindings are those that there were before a change.
@@ -260,36 +311,39 @@ func (e *earlierFindings) placeOf(w Weighed, o *object.Object) string {
 	return w.Rule.ID + " " + w.Object.String() + " " + field
 }
 
-// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and either
-// has the same fingerprint, which leaves numbers out, or said all that is said now. So an edit that makes a fault smaller passes, as
-// does one that changes a count in a message; whoever writes another wrong value, or adds to what is wrong, has not inherited it.
+// inherited says whether the object under review had a finding before: one that points at the same value, weighs no less, and said all
+// that is said now. So an edit that makes a fault smaller passes, as does one that changes a count in a message; whoever writes another
+// wrong value, or adds to what is wrong, has not inherited it.
 func (e *earlierFindings) inherited(w Weighed) bool {
-	left := func(b Weighed) bool { return e.change.left(b.Path, w.Path) }
-	return e.take(e.placeOf(w, e.change.object), w, left, func(b Weighed) bool { return left(b) && saysNoMore(w.Finding, b.Finding) })
+	return e.take(e.placeOf(w, e.change.object), w, func(b Weighed) bool {
+		return e.change.left(b.Path, w.Path) && saysNoMore(w.Finding, b.Finding)
+	})
 }
 
-// take uses up one of the findings at a place that weigh no less than a given one: that with its fingerprint, if it is fit, or else one that
-// is like it. Those of which there are more than before are new.
-func (e *earlierFindings) take(place string, w Weighed, fit, like func(Weighed) bool) bool {
-	list := slices.DeleteFunc(slices.Clone(e.at[place]), func(b Weighed) bool { return b.Severity < w.Severity })
-	i := slices.IndexFunc(list, func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fit(b) })
+// take uses up one of the findings at a place that weigh no less than a given one and are like it, if there is one: rather that with its
+// fingerprint than another. Those of which there are more than before are new.
+func (e *earlierFindings) take(place string, w Weighed, like func(Weighed) bool) bool {
+	fits := func(b Weighed) bool { return b.Severity >= w.Severity && like(b) }
+	i := slices.IndexFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == w.Fingerprint() && fits(b) })
 	if i < 0 {
-		i = slices.IndexFunc(list, like)
+		i = slices.IndexFunc(e.at[place], fits)
 	}
 	if i < 0 {
 		return false
 	}
-	used := list[i].Fingerprint()
-	e.at[place] = slices.DeleteFunc(e.at[place], func(b Weighed) bool { return b.Fingerprint() == used })
+	e.at[place] = slices.Delete(e.at[place], i, i+1)
 	return true
 }
 
+// number is a count, a port, or an amount with its unit.
+var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([a-z]{1,2}|%)?$`)
+
 // saysNoMore says whether each word of a finding's message, but for numbers, stood in another one's, or is a host that was meant there.
+// Fingerprints leave out all digits, and would take api-1.example.com for api-2.example.com.
 func saysNoMore(now, before lint.Finding) bool {
 	said := strings.FieldsFunc(before.Message, separates)
 	for _, word := range strings.FieldsFunc(now.Message, separates) {
-		number := strings.TrimLeft(word, "0123456789") == ""
-		if !number && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
+		if !number.MatchString(word) && !slices.Contains(said, word) && !slices.Contains(before.Subject.Hosts, word) {
 			return false
 		}
 	}
@@ -304,9 +358,7 @@ func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(
 // and was not before.
 func (e *earlierFindings) there(w Weighed) bool {
 	of := e.change.key()
-	return e.take(e.placeOf(w, nil), w, func(Weighed) bool { return true }, func(b Weighed) bool {
-		return isAbout(b.Finding, of) || !isAbout(w.Finding, of)
-	})
+	return e.take(e.placeOf(w, nil), w, func(b Weighed) bool { return isAbout(b.Finding, of) || !isAbout(w.Finding, of) })
 }
 
 // isAbout says whether a finding names another object as part of what is wrong.

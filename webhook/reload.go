@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,8 +35,9 @@ type reloader struct {
 	// tell makes an event of a configuration that is refused, or taken over again.
 	tell func(warning bool, reason, message string)
 
-	text []byte // that was looked at last
-	hash string // of the configuration in force
+	every time.Duration // between two looks; 0 = configPoll
+	text  []byte        // that was looked at last
+	hash  string        // of the configuration in force
 }
 
 // read makes a ruleset of a text.
@@ -99,7 +101,7 @@ func (r *reloader) run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	ticker := time.NewTicker(configPoll)
+	ticker := time.NewTicker(cmp.Or(r.every, configPoll))
 	defer ticker.Stop()
 	lost := ""
 	for {
@@ -125,6 +127,10 @@ func (r *reloader) run(ctx context.Context) error {
 
 func (r *reloader) replace(text []byte) {
 	rs, err := r.read(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		// Whoever wants the defaults can say so; an accident must not lift every denial.
+		err = fmt.Errorf("configuration %s is empty; write version: 1 for the defaults", r.file)
+	}
 	if err != nil {
 		r.refuse(err)
 		return

@@ -46,7 +46,8 @@ func TestReload(t *testing.T) {
 	var told []string
 	r := &reloader{
 		file: filepath.Join(dir, "..data", "config.yaml"), rules: all, log: logr.Discard(), metrics: newMetrics(),
-		use: func(rs *ruleset) { mu.Lock(); now = rs; mu.Unlock() },
+		every: 20 * time.Millisecond,
+		use:   func(rs *ruleset) { mu.Lock(); now = rs; mu.Unlock() },
 		tell: func(warning bool, reason, message string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -87,6 +88,8 @@ func TestReload(t *testing.T) {
 	if n := testutil.ToFloat64(r.metrics.reloads.WithLabelValues("failure")); n != 1 {
 		t.Errorf("%v failures are counted", n)
 	}
+	put("2b", "\n")
+	until("an emptied configuration is refused", func() bool { return len(told) == 2 })
 	put("3", "webhook: {onError: deny}\nrules: {DR202: off}")
 	until("a good configuration is taken over", func() bool { return now.config.Admission.DenyOnError })
 	if n := testutil.ToFloat64(r.metrics.reloads.WithLabelValues("success")); n != 1 {
@@ -98,9 +101,9 @@ func TestReload(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "..data")); err != nil {
 		t.Fatal(err)
 	}
-	until("a configuration that goes away is told", func() bool { return len(told) == 3 })
+	until("a configuration that goes away is told", func() bool { return len(told) == 4 })
 	put("4", "webhook: {onError: deny}\nrules: {DR202: off}")
-	until("it comes back", func() bool { return len(told) == 4 })
+	until("it comes back", func() bool { return len(told) == 5 })
 }
 
 // TestLoadRefuses starts with configurations that cannot be used: the error has the place.

@@ -76,6 +76,9 @@ func (o *Object) longList(limit int) Value {
 	return Value{}
 }
 
+// Size is the number of values in the manifest: mappings, lists, and what is in them.
+func (o *Object) Size() int { return int(o.root.end() - o.root.i) }
+
 // Root is the whole manifest.
 func (o *Object) Root() Value { return o.root }
 

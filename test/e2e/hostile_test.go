@@ -164,14 +164,14 @@ func slow(t *testing.T, p *release.Pod) {
 	answers(t, p)
 }
 
-// answers fails the test if a proper request is not judged within two seconds.
+// answers fails the test if a proper request is not judged within three seconds.
 func answers(t *testing.T, p *release.Pod) {
 	t.Helper()
 	object, err := yaml.YAMLToJSON([]byte(strings.Replace(passthrough, "{name: payments}", "{name: payments, namespace: shop}", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	status, body, err := post(ctx, p, strings.NewReader(review(t, string(object))), "")
 	if err != nil {

@@ -138,6 +138,7 @@ func meshvet(t *testing.T) *release.Release {
 // install installs a release for one test.
 func install(t *testing.T, o release.Options) *release.Release {
 	t.Helper()
+	o.Name = unique(o.Name)
 	r, err := release.Install(t.Context(), server(t), binary, o)
 	if r != nil {
 		t.Cleanup(func() {
@@ -157,13 +158,18 @@ func install(t *testing.T, o release.Options) *release.Release {
 	return r
 }
 
-var namespaces atomic.Int64
+var names atomic.Int64
+
+// unique makes a name that no other object has, also when a test runs several times.
+func unique(name string) string {
+	return fmt.Sprintf("%s-%d", name, names.Add(1))
+}
 
 // namespace makes a namespace that the release reviews, with further labels. It returns when the release knows of it, so
 // that what the configuration says of its labels holds.
 func namespace(t *testing.T, r *release.Release, labels ...string) string {
 	t.Helper()
-	name := fmt.Sprintf("e2e-%d", namespaces.Add(1))
+	name := unique("e2e")
 	makeNamespace(t, r, name, labels...)
 	return name
 }
@@ -186,7 +192,7 @@ var groups = map[string]schema.GroupVersion{
 }
 
 // knowsAll waits until every Pod of the release has as many objects of a kind in its index as the API server has. What a
-// test has just made is among them.
+// test has just made is among them, unless others have removed as many that the Pod has not seen go: it is for kinds that nobody removes now.
 func knowsAll(t *testing.T, r *release.Release, kind string) {
 	t.Helper()
 	eventually(t, "the release knows every "+kind, func(ctx context.Context) error {
@@ -296,6 +302,14 @@ func stored(t *testing.T, ns, name string) bool {
 		t.Fatal(s)
 	}
 	return strings.TrimSpace(s.Stdout) != ""
+}
+
+// grant makes users, groups and ServiceAccounts administrators; they are given as flags of kubectl.
+func grant(t *testing.T, to ...string) {
+	t.Helper()
+	if s := kubectl(t, "", append([]string{"create", "clusterrolebinding", unique("e2e"), "--clusterrole=cluster-admin"}, to...)...); s.Refused() {
+		t.Fatal(s)
+	}
 }
 
 // annotations are those that the webhook left in the audit log for a request, without the webhook's name.

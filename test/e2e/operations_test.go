@@ -63,8 +63,8 @@ func TestNotReadyWithoutCertificate(t *testing.T) {
 	}
 }
 
-// names are the metrics that dashboards and alerts are built on.
-var names = []string{
+// metricNames are those that dashboards and alerts are built on.
+var metricNames = []string{
 	"meshvet_admission_requests_total", "meshvet_admission_duration_seconds", "meshvet_findings_total",
 	"meshvet_rule_skipped_total", "meshvet_index_objects", "meshvet_index_synced", "meshvet_config_info",
 	"meshvet_certificate_expiry_timestamp_seconds", "meshvet_build_info",
@@ -87,7 +87,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
+	for _, name := range metricNames {
 		if m[name] == nil {
 			t.Errorf("there is no %s", name)
 		}
@@ -279,10 +279,11 @@ func TestCheck(t *testing.T) {
 	if s := kubectl(t, "", "get", "serviceentries,destinationrules", "-n", ns, "-o", "name"); s.Stdout != "" {
 		t.Errorf("it stored %s", s)
 	}
-	if _, err := c.MakeNamespace(t.Context(), "e2e-unreviewed"); err != nil {
+	unreviewed, err := c.MakeNamespace(t.Context(), unique("e2e-unreviewed"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if code, out := check("e2e-unreviewed"); code != 1 {
+	if code, out := check(unreviewed); code != 1 {
 		t.Errorf("in a namespace that is not reviewed it exits with %d: %s", code, out)
 	}
 	if code, out := check("e2e-no-such-namespace"); code != 2 {
@@ -298,9 +299,7 @@ config: {version: 1, webhook: {actions: [{rules: [SE101], action: deny}]}}
 `})
 	c := server(t)
 	const exempting = "admission.meshvet.dev/ignore=yes"
-	if s := kubectl(t, "", "create", "clusterrolebinding", "e2e-labels", "--clusterrole=cluster-admin", "--group=platform", "--group=developers"); s.Refused() {
-		t.Fatal(s)
-	}
+	grant(t, "--group=platform", "--group=developers")
 	developer, operator := c.As("dana", "developers"), c.As("olga", "platform")
 	ns := namespace(t, r)
 	refused(t, ns, passthrough)

@@ -39,6 +39,19 @@ func TestAPIServerRestarts(t *testing.T) {
 	apply(t, ns, strings.ReplaceAll(passthrough, "payments", "after-restart"))
 	knowsAll(t, r, "ServiceEntry")
 	knowsAll(t, r, "DestinationRule")
+	// An API server that has just started may refuse what it will allow in a moment.
+	eventually(t, "every kind is followed again", func(ctx context.Context) error {
+		m, err := r.Pod().Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		for _, kind := range m["meshvet_index_synced"].GetMetric() {
+			if kind.GetGauge().GetValue() != 1 {
+				return fmt.Errorf("%s is not", kind.GetLabel()[0].GetValue())
+			}
+		}
+		return nil
+	})
 	// The DestinationRule is known from before, the ServiceEntry came after: only who knows both says this.
 	s := apply(t, ns, strings.Replace(strings.ReplaceAll(httpSettings, "payments", "after-restart"), "1000", "1001", 1))
 	warns(t, s, "DR201")
@@ -117,7 +130,7 @@ config:
 			}
 		}
 		l.goOn(t)
-		l.end(t)
+		l.end(t, r)
 		for i, p := range r.Pods() {
 			if !p.Alive() || p.PID() != pids[i] {
 				t.Errorf("%s was restarted", p.Name)
@@ -146,7 +159,7 @@ config:
 			}
 		}
 		l.goOn(t)
-		l.end(t)
+		l.end(t, r)
 	})
 
 	t.Run("one of two is killed", func(t *testing.T) {
@@ -170,14 +183,15 @@ config:
 			t.Errorf("it is refused for something else: %s", s)
 		}
 		// What is needed to repair the cluster is not held up.
-		for _, what := range []string{"configmap/repair", "namespace/e2e-repair"} {
+		for _, what := range []string{"configmap/repair", "namespace/" + unique("e2e-repair")} {
 			kind, name, _ := strings.Cut(what, "/")
 			if s := kubectl(t, "", "create", kind, name, "-n", r.Namespace); s.Refused() {
 				t.Error(s)
 			}
 		}
+		// What the labels of these namespaces say does not count.
 		for _, own := range []string{r.Namespace, "kube-system"} {
-			if s := kubectl(t, "", "label", "namespace", own, release.Label+"="+r.Namespace); s.Refused() {
+			if s := kubectl(t, "", "label", "--overwrite", "namespace", own, release.Label+"="+r.Namespace); s.Refused() {
 				t.Fatal(s)
 			}
 			apply(t, own, passthrough)

@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/meshvet/meshvet/test/e2e/cluster"
 	"github.com/meshvet/meshvet/test/e2e/release"
 )
 
-// rates are a ServiceEntry, a DestinationRule with subsets, and routes that lead to one of them.
+// rates are, for one namespace only, a ServiceEntry, a DestinationRule with subsets, and routes that lead to one of them.
 const rates = `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: rates}
@@ -37,6 +41,7 @@ kind: VirtualService
 metadata: {name: rates}
 spec:
   exportTo: [.]
+  exportTo: [.]
   hosts: [rates.example.com]
   http:
   - route:
@@ -52,8 +57,7 @@ func TestDelete(t *testing.T) {
 		t.Parallel()
 		ns := namespace(t, r)
 		apply(t, ns, strings.ReplaceAll(passthrough, "payments", "gone")+"---\n"+strings.ReplaceAll(httpSettings, "payments", "gone"))
-		knowsAll(t, r, "DestinationRule")
-		s := kubectl(t, "", "delete", "-n", ns, "serviceentry", "gone")
+		s := onceWarned(t, "MX301", "delete", "-n", ns, "serviceentry", "gone")
 		if s.Refused() {
 			t.Fatal(s)
 		}
@@ -68,9 +72,9 @@ func TestDelete(t *testing.T) {
 	t.Run("a DestinationRule that routes need", func(t *testing.T) {
 		t.Parallel()
 		ns := namespace(t, r)
-		apply(t, ns, strings.ReplaceAll(rates, "rates", "rates-d"))
-		knowsAll(t, r, "VirtualService")
-		s := kubectl(t, "", "delete", "-n", ns, "destinationrule", "rates-d")
+		name := "rates-" + ns
+		apply(t, ns, strings.ReplaceAll(rates, "rates", name))
+		s := onceWarned(t, "MX308", "delete", "-n", ns, "destinationrule", name)
 		if s.Refused() {
 			t.Fatal(s)
 		}
@@ -88,23 +92,36 @@ func TestDelete(t *testing.T) {
 	})
 }
 
+// onceWarned waits until a dry run of a command is warned of a rule, which takes until the server has seen the objects that the rule is about,
+// and then runs the command.
+func onceWarned(t *testing.T, rule string, args ...string) cluster.Said {
+	t.Helper()
+	eventually(t, "a dry run is warned of "+rule, func(context.Context) error {
+		if s := kubectl(t, "", append(args, "--dry-run=server")...); !slices.Contains(ids(s.Warnings), rule) {
+			return errors.New(s.String())
+		}
+		return nil
+	})
+	return kubectl(t, "", args...)
+}
+
 // TestCaused: a change that makes another object wrong is told to whoever makes it, and is no reason to refuse it.
 func TestCaused(t *testing.T) {
 	t.Parallel()
 	r := meshvet(t)
 	ns := namespace(t, r, denyLabel)
-	text := strings.ReplaceAll(rates, "rates", "rates-c")
+	name := "rates-" + ns // also of the host: what is said of a host has to do with its routes in other namespaces
+	text := strings.ReplaceAll(rates, "rates", name)
 	text = strings.Replace(text, "  subsets:", "  trafficPolicy: {connectionPool: {http: {http2MaxRequests: 7}}}\n  subsets:", 1)
 	silent(t, apply(t, ns, text), "DR201")
-	knowsAll(t, r, "DestinationRule")
 	// With TLS on the port the DestinationRule's HTTP settings do nothing any more, which is denied where somebody writes it.
-	s := kubectl(t, "", "patch", "-n", ns, "serviceentry", "rates-c", "--type=merge",
+	s := onceWarned(t, "DR201", "patch", "-n", ns, "serviceentry", name, "--type=merge",
 		`-p={"spec":{"ports":[{"number":8080,"name":"tls","protocol":"TLS"}]}}`)
 	if s.Refused() {
 		t.Fatal(s)
 	}
 	warns(t, s, "DR201")
-	if !strings.Contains(s.Stderr, "DestinationRule "+ns+"/rates-c") {
+	if !strings.Contains(s.Stderr, "DestinationRule "+ns+"/"+name) {
 		t.Errorf("it does not name the DestinationRule: %s", s)
 	}
 }
@@ -113,13 +130,19 @@ func TestCaused(t *testing.T) {
 func causedDenied(t *testing.T, r *release.Release) {
 	t.Helper()
 	ns := namespace(t, r, denyLabel)
-	text := strings.ReplaceAll(rates, "rates", "rates-x")
+	name := "rates-" + ns
+	text := strings.ReplaceAll(rates, "rates", name)
 	text = strings.Replace(text, "  subsets:", "  trafficPolicy: {connectionPool: {http: {http2MaxRequests: 7}}}\n  subsets:", 1)
 	apply(t, ns, text)
-	knowsAll(t, r, "DestinationRule")
-	s := kubectl(t, "", "patch", "-n", ns, "serviceentry", "rates-x", "--type=merge",
-		`-p={"spec":{"ports":[{"number":8080,"name":"tls","protocol":"TLS"}]}}`)
-	if !s.Refused() || !strings.Contains(s.Stderr, "rates-x") || !strings.Contains(s.Stderr, "http2MaxRequests") {
+	patch := []string{"patch", "-n", ns, "serviceentry", name, "--type=merge", `-p={"spec":{"ports":[{"number":8080,"name":"tls","protocol":"TLS"}]}}`}
+	eventually(t, "a dry run is refused", func(context.Context) error {
+		if s := kubectl(t, "", append(patch, "--dry-run=server")...); !s.Refused() {
+			return errors.New(s.String())
+		}
+		return nil
+	})
+	s := kubectl(t, "", patch...)
+	if !s.Refused() || !strings.Contains(s.Stderr, "DestinationRule "+ns+"/"+name) || !strings.Contains(s.Stderr, "http2MaxRequests") {
 		t.Errorf("the patch was not refused because of the DestinationRule: %s", s)
 	}
 }

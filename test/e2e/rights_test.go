@@ -87,7 +87,7 @@ func TestMissingRight(t *testing.T) {
 		t.Errorf("no line of the log says which right is missing:\n%s", p.Tail(20))
 	}
 	// What concludes from the absence of routes is not said.
-	unused := strings.ReplaceAll(strings.Split(rates, "---\n")[0]+"---\n"+strings.Split(rates, "---\n")[1], "rates", "rates-r")
+	unused := strings.ReplaceAll(strings.Split(rates, "---\n")[0]+"---\n"+strings.Split(rates, "---\n")[1], "rates", "rates-"+ns)
 	unused = strings.Replace(unused, "{name: v1, labels: {version: v1}}", "{name: v1, labels: {version: v1}, trafficPolicy: {connectionPool: {tcp: {maxConnections: 3}}}}", 1)
 	silent(t, apply(t, ns, unused), "DR227")
 	// What the routes that are not in view would tell is not said either, and nothing else is held up.
@@ -113,13 +113,17 @@ func TestLateKind(t *testing.T) {
 	t.Parallel()
 	r := meshvet(t)
 	c := server(t)
-	m, err := r.Pod().Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	routes := func(ctx context.Context, want float64) error {
+		m, err := r.Pod().Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		if n := m.Sum("meshvet_index_objects", "kind", "HTTPRoute"); n != want || m.Sum("meshvet_index_synced", "kind", "HTTPRoute") != 1 {
+			return fmt.Errorf("there are %v, synced or known to be absent: %v", n, m.Sum("meshvet_index_synced", "kind", "HTTPRoute"))
+		}
+		return nil
 	}
-	if m["meshvet_index_objects"] == nil || m.Sum("meshvet_index_objects", "kind", "HTTPRoute") != 0 {
-		t.Fatal("there are HTTPRoutes before the kind is served")
-	}
+	eventually(t, "no HTTPRoute is known", func(ctx context.Context) error { return routes(ctx, 0) })
 	folder, err := c.ModuleFolder(t.Context(), "sigs.k8s.io/gateway-api")
 	if err != nil {
 		t.Fatal(err)
@@ -138,24 +142,20 @@ func TestLateKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(t, ns, string(text))
-	eventually(t, "the HTTPRoute is in the index", func(ctx context.Context) error {
-		m, err := r.Pod().Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		if n := m.Sum("meshvet_index_objects", "kind", "HTTPRoute"); n != 1 {
-			return fmt.Errorf("there are %v", n)
-		}
-		return nil
-	})
+	eventually(t, "the HTTPRoute is in the index", func(ctx context.Context) error { return routes(ctx, 1) })
+	// And when the kind goes, so do the objects.
+	if s := kubectl(t, "", "delete", "customresourcedefinition", "httproutes.gateway.networking.k8s.io"); s.Refused() {
+		t.Fatal(s)
+	}
+	eventually(t, "no HTTPRoute is known any more", func(ctx context.Context) error { return routes(ctx, 0) })
 }
 
 // TestMeshConfig: what the mesh configuration says counts, from the moment on when it says it.
 func TestMeshConfig(t *testing.T) {
 	t.Parallel()
 	c := server(t)
-	const root = "e2e-istio"
-	if _, err := c.MakeNamespace(t.Context(), root); err != nil {
+	root, err := c.MakeNamespace(t.Context(), unique("e2e-istio"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	r := install(t, release.Options{Name: "configured", Values: "meshConfigMap: istio-canary\nconfig: {version: 1, istio: {rootNamespace: " + root + "}}\n"})

@@ -14,12 +14,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // startTimeout is how long etcd and the API server may take each. envtest's own 20 s are too few for two busy cores.
@@ -63,6 +65,7 @@ func Start(ctx context.Context, assets Assets, folder string) (*Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
+	crlog.SetLogger(logr.Discard()) // controller-runtime asks for a logger, and has nothing to say here
 	policy := filepath.Join(folder, "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, fmt.Errorf("write the audit policy: %w", err)

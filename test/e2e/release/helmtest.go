@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Test does what `helm test` does: it makes the objects of the chart's test and runs its Pod, with the rights of that. It returns the exit
@@ -40,6 +42,11 @@ func (r *Release) Test(ctx context.Context) (code int, out string, err error) {
 	object := new(corev1.Pod)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pod.Object, object); err != nil {
 		return 0, "", fmt.Errorf("read the Pod: %w", err)
+	}
+	// As the hook-delete-policy says.
+	before := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name}}
+	if err := r.cluster.Client.Delete(ctx, before, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		return 0, "", fmt.Errorf("remove the Pod of an earlier test: %w", err)
 	}
 	if err := r.cluster.Client.Create(ctx, object); err != nil { // against the namespace's Pod security standard
 		return 0, "", fmt.Errorf("create the Pod of the test: %w", err)

@@ -86,8 +86,8 @@ func (r *Release) values(pods int, rotate bool) (string, error) {
 	v := map[string]any{
 		"replicaCount": pods,
 		"test":         map[string]any{"namespace": r.Probe},
-		// With the kubelet of these tests a change of the endpoints takes less than a second.
-		"shutdownDelaySeconds": 2,
+		// With the kube-proxy of these tests a change of the endpoints takes less than a second.
+		"shutdownDelaySeconds": 3,
 		"webhook": map[string]any{
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{Label: r.Namespace}},
 			// A review takes milliseconds, but two busy cores may take their time.

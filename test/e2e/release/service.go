@@ -25,6 +25,9 @@ type Service struct {
 	pods      []*Pod
 	endpoints []*Pod // of the pods, those that were ready
 	next      atomic.Uint64
+
+	// Strayed counts the connections that were handed to a Pod that did not take them.
+	Strayed atomic.Int64
 }
 
 // lag is how long a change of readiness takes to reach the endpoints. In a cluster the news goes through three watches.
@@ -76,9 +79,15 @@ func (s *Service) watch(ctx context.Context) {
 		s.mu.Lock()
 		pods := append([]*Pod(nil), s.pods...)
 		s.mu.Unlock()
+		is := make([]bool, len(pods))
+		var asked sync.WaitGroup
+		for i, p := range pods {
+			asked.Go(func() { is[i] = !p.terminating.Load() && p.Ready(ctx) })
+		}
+		asked.Wait()
 		var ready []*Pod
-		for _, p := range pods {
-			if !p.terminating.Load() && p.Ready(ctx) {
+		for i, p := range pods {
+			if is[i] {
 				ready = append(ready, p)
 			}
 		}
@@ -111,14 +120,15 @@ func (s *Service) accept(ctx context.Context) {
 			_ = conn.Close() // kube-proxy refuses; this is as near as one who listens can get
 			continue
 		}
-		go forward(ctx, conn, pod.WebhookPort)
+		go s.forward(ctx, conn, pod.WebhookPort)
 	}
 }
 
-func forward(ctx context.Context, client net.Conn, port int) {
+func (s *Service) forward(ctx context.Context, client net.Conn, port int) {
 	defer client.Close() //nolint:errcheck // nobody is left to tell
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
+		s.Strayed.Add(1)
 		return
 	}
 	defer server.Close() //nolint:errcheck // as above

@@ -160,7 +160,7 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 		return h.unjudged(cfg, req, err), failed
 	}
 	h.metrics.observe(report)
-	if cfg.SelectsNamespaces() && ix.Get(object.Key{Kind: object.Namespace, Name: req.Namespace}) == nil {
+	if len(verdict.Findings) > 0 && cfg.SelectsNamespaces() && ix.Get(object.Key{Kind: object.Namespace, Name: req.Namespace}) == nil {
 		verdict.Problems = append(verdict.Problems, fmt.Sprintf("webhook.actions go by the labels of namespace %s, which are not in view", req.Namespace))
 	}
 	decision := Decide(cfg, verdict)
@@ -271,7 +271,7 @@ func (h *Handler) record(req *admissionv1.AdmissionRequest, key object.Key, d *D
 	}
 }
 
-// Rules takes over a configuration. Requests that are being judged keep the one that they began with.
+// use takes over a configuration. Requests that are being judged keep the one that they began with.
 func (h *Handler) use(rs *ruleset) { h.rules.Store(rs) }
 
 // describe says what is not in view, "" if all is.

@@ -137,6 +137,18 @@ func TestRehearsalsAreBounded(t *testing.T) {
 	}
 }
 
+// soundEntry has no fault of any weight.
+const soundEntry = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: sound, namespace: web}
+spec:
+  hosts: [sound.example.com]
+  location: MESH_EXTERNAL
+  resolution: STATIC
+  endpoints: [{address: 192.0.2.1}]
+  ports: [{number: 443, name: tls, protocol: TLS}]`
+
 // TestUnknownLabels has actions that go by labels of a namespace that is not in view: what becomes of a finding is not known.
 func TestUnknownLabels(t *testing.T) {
 	const byLabel = "webhook: {%sactions: [{namespaceSelector: {matchLabels: {policy: strict}}, action: deny}]}"
@@ -149,6 +161,9 @@ func TestUnknownLabels(t *testing.T) {
 		r := h.Handle(t.Context(), requestOf(t, admissionv1.Create, nil, document(t, plainEntry)))
 		if r.Allowed != allowed || !strings.Contains(said(r), "labels of namespace web") {
 			t.Errorf("%s: %s", config, said(r))
+		}
+		if r := h.Handle(t.Context(), requestOf(t, admissionv1.Create, nil, document(t, soundEntry))); !r.Allowed || len(r.Warnings) > 0 {
+			t.Errorf("%s: of what nothing is found the labels do not matter: %s", config, said(r))
 		}
 	}
 }

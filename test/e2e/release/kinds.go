@@ -12,19 +12,21 @@ var (
 	DestinationRules = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "destinationrules"}
 )
 
-// warningList is a rest.WarningHandler that collects.
-type warningList struct {
+// WarningList is a rest.WarningHandler that collects.
+type WarningList struct {
 	mu   sync.Mutex
 	said []string
 }
 
-func (w *warningList) HandleWarningHeader(_ int, _, text string) {
+// HandleWarningHeader is part of rest.WarningHandler.
+func (w *WarningList) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said = append(w.said, text)
 }
 
-func (w *warningList) take() []string {
+// Take returns what was collected since it was last asked.
+func (w *WarningList) Take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	said := w.said

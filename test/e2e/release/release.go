@@ -304,7 +304,7 @@ func (r *Release) Await(ctx context.Context, pods int) error {
 		return r.withLog(err)
 	}
 	// The API server learns of the configuration and of the Service through watches.
-	var warnings warningList
+	var warnings WarningList
 	config := rest.CopyConfig(r.cluster.Config)
 	config.WarningHandler = &warnings
 	user, err := dynamic.NewForConfig(config)
@@ -317,7 +317,7 @@ func (r *Release) Await(ctx context.Context, pods int) error {
 	}
 	err = cluster.Poll(ctx, time.Minute, "the API server gets answers from "+r.Name, func(ctx context.Context) error {
 		_, err := user.Resource(ServiceEntries).Namespace(r.Probe).Create(ctx, objects[0], metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		said := warnings.take()
+		said := warnings.Take()
 		if apierrors.IsInvalid(err) || err == nil && len(said) > 0 { // refused by the webhook, or warned
 			return nil
 		}

@@ -63,29 +63,12 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 	var pool []*object.File
-	for _, r := range set {
-		dir := "testdata"
-		if r.Lang == "rego" {
-			dir = "../policies/testdata"
-		}
-		cases, err := linttest.Cases(dir, r.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range cases {
-			paths := []string{c.Path}
-			if c.Bad {
-				paths = append(paths, c.FixedPath())
-			}
-			for _, path := range paths {
-				f, err := linttest.Load(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				add(path, *c.Config, []*object.File{f}, c.Context)
-				pool = append(pool, f)
-			}
-		}
+	err := linttest.EachFile("testdata", "../policies/testdata", set, func(c linttest.Case, f *object.File) {
+		add(f.Name, *c.Config, []*object.File{f}, c.Context)
+		pool = append(pool, f)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	shared, err := filepath.Glob("../../shared/cases/*.yaml")
 	if err != nil {

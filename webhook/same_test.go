@@ -112,26 +112,12 @@ func sameMeshes(t *testing.T, all []lint.Rule, validator *schema.Validator) []sa
 		}
 	}
 	var pool []*object.File
-	for _, r := range all {
-		dir := "../rules/testdata"
-		if r.Lang == "rego" {
-			dir = "../policies/testdata"
-		}
-		cases, err := linttest.Cases(dir, r.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range cases {
-			paths := []string{c.Path}
-			if c.Bad {
-				paths = append(paths, c.FixedPath())
-			}
-			for _, path := range paths {
-				f := loadFile(t, path)
-				add(path, *c.Config, []*object.File{f}, c.Context)
-				pool = append(pool, f)
-			}
-		}
+	err := linttest.EachFile("../rules/testdata", "../policies/testdata", all, func(c linttest.Case, f *object.File) {
+		add(f.Name, *c.Config, []*object.File{f}, c.Context)
+		pool = append(pool, f)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, path := range glob(t, "../../shared/cases/*.yaml") {
 		f := loadFile(t, path)

@@ -112,6 +112,35 @@ func Cases(dir, rule string) ([]Case, error) {
 	return out, nil
 }
 
+// EachFile reads the file of every case of some rules, and that of every bad one put right. The folders of rules in Rego are below
+// regoDir, the others below goDir.
+func EachFile(goDir, regoDir string, rules []lint.Rule, give func(Case, *object.File)) error {
+	for i := range rules {
+		dir := goDir
+		if rules[i].Lang == "rego" {
+			dir = regoDir
+		}
+		cases, err := Cases(dir, rules[i].Name)
+		if err != nil {
+			return err
+		}
+		for _, c := range cases {
+			paths := []string{c.Path}
+			if c.Bad {
+				paths = append(paths, c.FixedPath())
+			}
+			for _, path := range paths {
+				f, err := Load(path)
+				if err != nil {
+					return err
+				}
+				give(c, f)
+			}
+		}
+	}
+	return nil
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -258,9 +258,31 @@ func (w *walker) startFolder(first, stdinName string) string {
 	return filepath.Dir(abs)
 }
 
-// lint reads the inputs and judges them. The policies are loaded, and the context is read, only if there is something to judge:
-// a pre-commit hook is handed every YAML file of a commit, and most of them hold nothing of ours.
+// inputs is what a run has read, and what judges it.
+type inputs struct {
+	files  []*object.File // whose objects are judged
+	around []*object.File // context only
+	lost   []object.Problem
+	judge  *judge
+}
+
+// lint reads the inputs and judges them.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
+	in, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := in.judge.lint(ctx, in.files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, in)
+	return rep, nil
+}
+
+// read reads the inputs. The policies are loaded, and the context is read, only if there is something to judge: a pre-commit hook is
+// handed every YAML file of a commit, and most of them hold nothing of ours.
+func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	var sources []source
 	if slices.Contains(r.args, "-") { // first, since it may stand for a file that another path takes in
 		sources = r.walker.addStdin(r.stdin, r.flags.stdinName)
@@ -279,67 +301,58 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err := r.flags.outputs.overwrites(r.walker, named); err != nil {
 		return nil, err
 	}
-	files, err := load(ctx, sources)
-	if err != nil {
+	var in inputs
+	var err error
+	if in.files, err = load(ctx, sources); err != nil {
 		return nil, err
 	}
-	if err := r.keepInputs(sources, files); err != nil {
+	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
-	judge, broken := false, false
-	for _, f := range files {
-		judge = judge || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+	judged, broken := false, false
+	for _, f := range in.files {
+		judged = judged || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
 		broken = broken || len(f.Problems) > 0
 	}
 
 	c := r.config
 	var rules []lint.Rule
-	if judge || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
 		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
 	}
-	engine, err := lint.New(rules, c.Config)
-	if err := configErrors(c.problems, err); err != nil {
+	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
 		return nil, err
 	}
-	var around []*object.File
-	var lost []object.Problem
-	if judge {
+	if judged {
 		more, asked := r.contextSources()
-		if around, err = load(ctx, more); err != nil {
+		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		lost = unreadableContext(around, asked, r.note)
-		if err := r.keepInputs(more, around); err != nil {
+		in.lost = unreadableContext(in.around, asked, r.note)
+		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
-		sources = append(sources, more...)
-		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
+		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
 	}
-	if len(c.Scopes) > 0 {
-		c.anchorScopes(sources)
-		if engine, err = lint.New(rules, c.Config); err != nil {
-			return nil, err
-		}
-	}
-	rep, err := engine.Lint(ctx, lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(r.walker.cwd)})
-	if err != nil {
-		return nil, err
-	}
-	rep.Problems = append(rep.Problems, lost...)
+	return &in, nil
+}
+
+// complete adds to a report what became of the inputs beside what is found in them.
+func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	if r.flags.strictInput {
-		refuseTemplates(rep, files)
+		refuseTemplates(rep, in.files)
 	}
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(around))
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
 	if n := r.walker.excluded; n > 0 {
-		r.note("%d files and folders are left out by exclude: in %s", n, c.Source)
+		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
 	}
-	return rep, nil
 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may

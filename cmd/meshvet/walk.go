@@ -33,6 +33,9 @@ type source struct {
 	named bool // somebody named the file itself
 }
 
+// stdinName is what reports call standard input that is nobody's file.
+const stdinName = "<stdin>"
+
 // walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
 	cwd     string      // absolute; names are relative to it
@@ -131,7 +134,7 @@ func (w *walker) add(arg string) []source {
 // addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
 func (w *walker) addStdin(in io.Reader, filename string) []source {
 	if filename == "" {
-		return []source{{name: "<stdin>", in: in}}
+		return []source{{name: stdinName, in: in}}
 	}
 	abs := w.absolute(filename)
 	name := w.name(abs, filepath.IsAbs(filename))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 
@@ -27,12 +28,16 @@ type Config struct {
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
+	// Suppressions restricts what annotations and comments silence.
+	Suppressions SuppressionConfig
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
 	Enable, Disable []string
 	// Profile asks for the time that each rule takes, which makes a run slower.
 	Profile bool
+	// Clock tells the time at which a suppression is held against its last day; nil = time.Now.
+	Clock func() time.Time
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 }
@@ -64,13 +69,14 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
-		"extends": func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
-		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
-		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
-		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
-		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
-		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
-		"webhook": func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
+		"extends":      func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
+		"rules":        func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
+		"exclude":      func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
+		"context":      func(at object.Path, v object.Value) { r.context(at, v, cfg) },
+		"scopes":       func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
+		"istio":        func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"webhook":      func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
+		"suppressions": func(at object.Path, v object.Value) { cfg.Suppressions = r.suppressions(at, v) },
 	})
 	return cfg, r.problems
 }

@@ -20,14 +20,15 @@ import (
 
 // Engine runs a set of rules under one configuration. It is safe for concurrent use.
 type Engine struct {
-	config     *Config
-	all        []Rule        // selected or not
-	rules      []*activeRule // selected, by ID
-	byKind     map[object.Kind][]*activeRule
-	files      []*activeRule
-	byID       map[string]*activeRule
-	vocabulary vocabulary
-	schema     func() (*schema.Validator, error)
+	config  *Config
+	all     []Rule        // selected or not
+	rules   []*activeRule // selected, by ID
+	byKind  map[object.Kind][]*activeRule
+	files   []*activeRule
+	byID    map[string]*activeRule
+	terms   map[string]*term // what words in suppressions mean, in lower case
+	remarks []*activeRule    // rules that judge suppressions
+	schema  func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -47,15 +48,17 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config:     cfg,
-		all:        rules,
-		byKind:     map[object.Kind][]*activeRule{},
-		byID:       map[string]*activeRule{},
-		vocabulary: newVocabulary(rules),
-		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config: cfg,
+		all:    rules,
+		byKind: map[object.Kind][]*activeRule{},
+		byID:   map[string]*activeRule{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	selection, problems := cfg.resolve(rules)
 	problems = append(problems, cfg.Admission.check(rules)...)
+	forbidden, more := cfg.forbidden(rules)
+	problems = append(problems, more...)
+	e.terms = newTerms(rules, forbidden)
 	if len(problems) > 0 {
 		return nil, &ConfigError{problems}
 	}
@@ -82,6 +85,9 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		e.byID[a.rule.ID] = a
 		if a.rule.CheckFile != nil {
 			e.files = append(e.files, a)
+		}
+		if a.rule.CheckSuppression != nil {
+			e.remarks = append(e.remarks, a)
 		}
 		if a.rule.Check != nil {
 			for _, k := range a.rule.Kinds {
@@ -153,6 +159,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
 	}
+	claims := e.silence(targets, visits)
 	r := &Report{Profile: e.profileOf(visits)}
 	for i := range visits {
 		r.Findings = append(r.Findings, visits[i].findings...)
@@ -171,6 +178,9 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
 	r.Findings, r.Suppressed = splitSuppressed(dropSuperseded(r.Findings))
+	if len(claims) > 0 {
+		e.judgeSuppressions(ix, targets, visits, claims, r)
+	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -230,9 +240,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.idle = true
 		return
 	}
 	outsized := v.outsized(ix, o)
+	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range e.byKind[kindOf(o)] {
@@ -280,7 +292,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
-	v.silence(o)
+	v.claim = e.annotated(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {

@@ -25,7 +25,7 @@ type Finding struct {
 	Subject  Subject
 
 	fingerprint string
-	suppressed  *Suppression // what silences it
+	suppressed  *claim // what silences it
 }
 
 // Related is another place that has to do with a finding.

@@ -14,7 +14,7 @@ import (
 const IgnoreMark = "meshvet:ignore"
 
 // maxComments bounds the comments that are kept of one file.
-const maxComments = 10_000
+const maxComments = 2_000
 
 // Comment is a comment of a YAML document that begins with IgnoreMark. What looks like one inside a value is none.
 type Comment struct {
@@ -29,7 +29,7 @@ type Comment struct {
 }
 
 // Comments returns the comments that begin with IgnoreMark, in the order of the text, of documents that can be read. No more than
-// 10,000 are kept; more says that there are others.
+// 2,000 are kept; more says that there are others.
 func (f *File) Comments() (kept []Comment, more bool) { return f.comments, f.moreComments }
 
 // stretch is a part of a file's text.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
@@ -37,8 +38,8 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	if opt.Verbose {
 		for i := range v.Suppressed {
 			f := &v.Suppressed[i]
-			fmt.Fprintf(bw, "%s: %s: %s: %s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
-				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
+			fmt.Fprintf(bw, "%s: %s: %s: %s%s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
+				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason), acceptedWhere(&f.Suppression))
 		}
 		writeRuleSkips(bw, v.Skipped)
 		for _, s := range v.Scopes {
@@ -49,6 +50,21 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		return fmt.Errorf("write notes: %w", err)
 	}
 	return nil
+}
+
+// acceptedWhere says where a suppression stands, which is in the file of what it silences, and until when it holds.
+func acceptedWhere(s *lint.Suppression) string {
+	var parts []string
+	if start := s.Where.Range.Start; start.IsValid() {
+		parts = append(parts, fmt.Sprintf("accepted on line %d", start.Line))
+	}
+	if s.Until != "" {
+		parts = append(parts, "until "+s.Until)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // spot is where a location begins.

@@ -224,7 +224,7 @@ func (s *sarifWriter) result(e entry) sarifResult {
 		r.WithPartialFingerprints(map[string]string{sarifKey: fp})
 	}
 	out := sarifResult{r, []*sarif.Suppression{}}
-	if x := e.suppression; x != nil { // an annotation is in the source
+	if x := e.suppression; x != nil { // comments and annotations are in the source
 		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind("inSource").
 			WithJustification(x.Reason).WithLocation(s.location(x.Where, f.Object, nil)))
 	}

@@ -39,18 +39,21 @@ func ReadBaseline(name string, data []byte) (*Baseline, error) {
 	}
 	r := configReader{doc: doc}
 	b := &Baseline{Name: name}
-	hasVersion := false
-	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
-		"version": func(at object.Path, v object.Value) {
-			hasVersion = true
-			if v.Type() != object.Int || v.Int() != 1 {
-				r.fail(at, "version %s of a baseline is not supported; this meshvet knows version 1", v.Text())
+	root := doc.Root()
+	if root.Type() != object.Map || !root.Get("version").Set() {
+		r.problem(r.doc.LocateValue(root), "is no baseline: it lacks version: 1; `meshvet lint --write-baseline FILE` writes one")
+	} else if v := root.Get("version"); v.Type() != object.Int || v.Int() != 1 {
+		r.problem(r.doc.LocateValue(v), "version %s of a baseline is not supported; this meshvet knows version 1", v.Text())
+	} else {
+		for key, v := range root.Fields() {
+			switch at := (object.Path{key}); {
+			case key == "version":
+			case key != "findings":
+				r.problem(r.doc.LocateKey(at), "unknown key %q in a baseline; known are findings, version", key)
+			case v.Set():
+				b.Entries = r.entries(at, v)
 			}
-		},
-		"findings": func(at object.Path, v object.Value) { b.Entries = r.entries(at, v) },
-	})
-	if !hasVersion && len(r.problems) == 0 {
-		r.fail(nil, "is no baseline: it lacks version: 1; `meshvet lint --write-baseline FILE` writes one")
+		}
 	}
 	if len(r.problems) > 0 {
 		for i := range r.problems {

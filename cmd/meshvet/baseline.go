@@ -28,18 +28,15 @@ type knownFindings struct {
 func (r *lintRun) baseline() (*knownFindings, error) {
 	f, c, w := r.flags, r.config, r.walker
 	b := &knownFindings{Baseline: &lint.Baseline{}}
-	var missing object.Location // where a file is named that does not exist
 	switch {
 	case f.writeBaseline != "":
 		b.write = true
 		b.Name, b.path = f.writeBaseline, w.absolute(f.writeBaseline)
 	case f.baseline != "":
 		b.Name, b.path = f.baseline, w.absolute(f.baseline)
-		missing.File = f.baseline
 	case c.Baseline != "" && len(c.problems) == 0:
 		b.path = filepath.Join(c.base, filepath.FromSlash(c.Baseline))
 		b.Name = w.name(b.path, false)
-		missing = c.BaselineAt
 		// Who may write a configuration need not be one who may read what is around the repository.
 		if real := realPath(b.path); !isWithin(realPath(c.base), real) && (r.repo == "" || !isWithin(realPath(r.repo), real)) {
 			return nil, atConfig(c.BaselineAt, "baseline %s leads out of the repository; use --baseline for such a file", c.Baseline)
@@ -58,7 +55,11 @@ func (r *lintRun) baseline() (*knownFindings, error) {
 	case errors.Is(err, fs.ErrNotExist) && b.write:
 		return b, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, atConfig(missing, "there is no baseline %s; `meshvet lint --write-baseline %s` writes one", b.Name, b.Name)
+		err := fmt.Errorf("there is no baseline %s; `meshvet lint --write-baseline %s` writes one", b.Name, b.Name)
+		if f.baseline == "" {
+			return nil, atConfig(c.BaselineAt, "%s", err)
+		}
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("read baseline %s: %w", b.Name, plainError(err))
 	case b.write && len(strings.TrimSpace(string(data))) == 0: // made by somebody who wants it to be written
@@ -166,7 +167,7 @@ func (r *lintRun) writeBaseline(ctx context.Context, b *knownFindings, rep *lint
 		return fmt.Errorf("the baseline that was made cannot be read, and is not written: %w", err)
 	}
 	err = untilDone(ctx, func() error {
-		return writeFile(b.path, func(w io.Writer) error {
+		return writeFile(b.Name, func(w io.Writer) error {
 			_, err := (&stoppable{ctx, w}).Write(text)
 			return err
 		})

@@ -25,6 +25,7 @@ type Finding struct {
 	Subject  Subject
 
 	fingerprint string
+	place       string       // StablePath of Path, "" if it is about a file
 	suppressed  *Suppression // what silences it
 }
 
@@ -118,17 +119,19 @@ func (f *Finding) abridge() {
 	}
 }
 
-func fingerprint(f *Finding, o *object.Object) string {
+// identify works out what the finding is known by. o is nil if it is about a file.
+func (f *Finding) identify(o *object.Object) {
 	h := sha256.New()
 	fmt.Fprintln(h, f.Rule.ID)
 	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
 	if o != nil {
-		fmt.Fprintln(h, StablePath(o, f.Path))
+		f.place = StablePath(o, f.Path)
+		fmt.Fprintln(h, f.place)
 	} else {
 		fmt.Fprintln(h, f.Location.File)
 	}
-	fmt.Fprintln(h, messageShape(f.Message))
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	fmt.Fprintln(h, messageShape(f.placeless()))
+	f.fingerprint = hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 // tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order. Those
@@ -181,6 +184,17 @@ func StablePath(o *object.Object, p object.Path) string {
 		fmt.Fprintf(&b, "[%s]", id)
 	}
 	return b.String()
+}
+
+// placeless is the message with FILE for the other places that it names: what a file is called, and from where, does not belong to a fault.
+func (f *Finding) placeless() string {
+	msg := f.Message
+	for i := range f.Related {
+		if l := f.Related[i].Location; l.File != "" && strings.Contains(msg, l.File) {
+			msg = strings.ReplaceAll(strings.ReplaceAll(msg, l.String(), "FILE"), l.File, "FILE")
+		}
+	}
+	return msg
 }
 
 // messageShape drops digits, which stand for lines, counts and limits that may change while the cause stays.

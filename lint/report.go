@@ -9,7 +9,7 @@ import (
 // Report is the outcome of a run.
 type Report struct {
 	Findings []Finding
-	// Suppressed are the findings that the author of the object silenced. They are not among Findings.
+	// Suppressed are the findings that somebody accepted: the author of the object, or a baseline. They are not among Findings.
 	Suppressed []SuppressedFinding
 	Problems   []object.Problem // what makes the run itself fail
 	Skipped    []Skip
@@ -17,8 +17,12 @@ type Report struct {
 	Stats      Stats
 	Rules      []*Meta  // the rules that were selected, by ID
 	Profile    *Profile // nil unless the configuration asks for it
+	// Baseline says what became of the entries of a baseline; nil without one.
+	Baseline *BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
+
+	superseded []Finding // what findings leave out, since another one names its cause
 }
 
 // Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
@@ -81,6 +85,7 @@ func (r *Report) Count(s Severity) int {
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
+	r.superseded = append(r.superseded, other.superseded...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged

@@ -38,6 +38,9 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+
+	baseline      string
+	writeBaseline string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -99,6 +102,8 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
@@ -193,10 +198,12 @@ func exitCode(r *lint.Report, failOn string) int {
 // lintRun is what one run of lint works with.
 type lintRun struct {
 	flags  *lintFlags
-	note   func(format string, args ...any)
+	note   func(format string, args ...any) // tells what is told under --verbose
+	say    func(format string, args ...any) // tells what is told unless --quiet is given
 	walker *walker
 	config *settings
-	repo   string // absolute root of the repository of the first path, "" without one
+	known  *knownFindings // nil without a baseline
+	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
 }
@@ -212,12 +219,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	say := func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
 	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
 		return nil, err
 	}
@@ -240,6 +252,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	c.Enable, c.Disable = f.enable.items, f.disable.items
 	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
 	c.Profile = f.profile
+	if r.known, err = r.baseline(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -277,6 +292,9 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	r.complete(rep, in)
+	if err := r.settleBaseline(ctx, rep, in); err != nil {
+		return nil, err
+	}
 	return rep, nil
 }
 
@@ -317,7 +335,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 
 	c := r.config
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}

@@ -43,6 +43,9 @@ var goldens = []struct {
 	{"sarif-root", "sarif", Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}, fixture},
 	{"sarif-empty", "sarif", Options{}, empty},
 	{"sarif-suppressed", "sarif", Options{}, suppressed},
+	{"text-baseline", "text", Options{}, baselined},
+	{"json-baseline", "json", Options{}, baselined},
+	{"sarif-baseline", "sarif", Options{Root: "/src", Dir: "/src/deploy"}, baselined},
 }
 
 func write(t testing.TB, format string, opt Options, r *lint.Report) []byte {
@@ -101,6 +104,8 @@ func TestNotesGolden(t *testing.T) {
 		{"notes-color", Options{Color: true}, fixture},
 		{"notes-suppressed", Options{}, suppressed},
 		{"notes-suppressed-verbose", Options{Verbose: true}, suppressed},
+		{"notes-baseline", Options{}, baselined},
+		{"notes-baseline-verbose", Options{Verbose: true}, baselined},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			var buf bytes.Buffer

@@ -138,6 +138,16 @@ func (v *view) entries() []entry {
 	return out
 }
 
+// accepted counts the findings that are silenced: by their authors, and by a baseline.
+func (v *view) accepted() (suppressed, known int) {
+	for i := range v.Suppressed {
+		if v.Suppressed[i].Suppression.Kind == lint.ByBaseline {
+			known++
+		}
+	}
+	return len(v.Suppressed) - known, known
+}
+
 // severities are those that findings have, worst first.
 var severities = [...]lint.Severity{lint.Error, lint.Warning, lint.Info}
 

@@ -19,7 +19,13 @@ type Report struct {
 	Profile    *Profile // nil unless the configuration asks for it
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
+
+	superseded []Finding // what findings leave out, since another one names its cause
 }
+
+// Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs
+// has to know that they were there.
+func (r *Report) Superseded() []Finding { return r.superseded }
 
 // Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
 // to no effect.
@@ -81,6 +87,7 @@ func (r *Report) Count(s Severity) int {
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
+	r.superseded = append(r.superseded, other.superseded...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged

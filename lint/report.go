@@ -15,6 +15,7 @@ type Report struct {
 	Skipped    []Skip
 	Scopes     []Scope
 	Stats      Stats
+	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules      []*Meta  // the rules that were selected, by ID
 	Profile    *Profile // nil unless the configuration asks for it
 	// Sources holds the files that findings, related places and problems point into, by name.

@@ -22,6 +22,7 @@ type (
 		Problems []jsonProblem `json:"problems"`
 		Skipped  []jsonSkip    `json:"skipped"`
 		Scopes   []jsonScope   `json:"scopes"`
+		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
 		Stats    jsonStats     `json:"stats"`
 	}
 	jsonFinding struct {
@@ -37,6 +38,7 @@ type (
 		Fixes       []jsonFix        `json:"fixes"`
 		Fingerprint string           `json:"fingerprint"`
 		Suppressed  *jsonSuppression `json:"suppressed"`
+		Caused      bool             `json:"caused"` // by a change in another file
 	}
 	jsonObject struct {
 		Kind      object.Kind `json:"kind"`
@@ -99,6 +101,11 @@ type (
 		Name  string   `json:"name"`
 		Files []string `json:"files"`
 	}
+	jsonSince struct {
+		Revision string `json:"revision"`
+		Commit   string `json:"commit"`
+		Known    int    `json:"known"` // findings that were there and are left out
+	}
 	jsonStats struct {
 		Files      jsonFiles      `json:"files"`
 		Documents  int            `json:"documents"`
@@ -142,6 +149,9 @@ func writeJSON(w *bufio.Writer, v *view) error {
 	for _, s := range v.Scopes {
 		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
 	}
+	if s := v.Since; s != nil {
+		out.Since = &jsonSince{s.Revision, s.Commit, s.Known}
+	}
 	return writeDocument(w, out)
 }
 
@@ -170,6 +180,7 @@ func findingOf(f entry) jsonFinding {
 		Related:     make([]jsonRelated, 0, len(f.Related)),
 		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
 		Fingerprint: f.Fingerprint(),
+		Caused:      f.Caused,
 	}
 	if s := f.suppression; s != nil {
 		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}

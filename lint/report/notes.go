@@ -41,6 +41,9 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
 		}
 		writeRuleSkips(bw, v.Skipped)
+		if s := v.Since; s != nil {
+			fmt.Fprintf(bw, "compared with %s, commit %s: %s not new\n", clean(object.Abridge(s.Revision)), clean(s.Commit), areCount(s.Known, "finding"))
+		}
 		for _, s := range v.Scopes {
 			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
 		}
@@ -49,6 +52,14 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		return fmt.Errorf("write notes: %w", err)
 	}
 	return nil
+}
+
+// areCount writes a number with its noun and verb.
+func areCount(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " is"
+	}
+	return count(n, noun) + " are"
 }
 
 // spot is where a location begins.

@@ -15,6 +15,7 @@ type Report struct {
 	Skipped    []Skip
 	Scopes     []Scope
 	Stats      Stats
+	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules      []*Meta  // the rules that were selected, by ID
 	Profile    *Profile // nil unless the configuration asks for it
 	// Baseline says what became of the entries of a baseline; nil without one.
@@ -24,6 +25,10 @@ type Report struct {
 
 	superseded []Finding // what findings leave out, since another one names its cause
 }
+
+// Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs
+// has to know that they were there.
+func (r *Report) Superseded() []Finding { return r.superseded }
 
 // Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
 // to no effect.

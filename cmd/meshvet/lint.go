@@ -41,6 +41,7 @@ type lintFlags struct {
 
 	baseline      string
 	writeBaseline string
+	since         string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -106,6 +107,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -147,9 +149,21 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if f.since != "" && slices.Contains(args, "-") {
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
@@ -206,6 +220,7 @@ type lintRun struct {
 	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
+	since  *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -292,8 +307,14 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	r.complete(rep, in)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
 	if err := r.settleBaseline(ctx, rep, in); err != nil {
 		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, rep); err != nil {
+			return nil, err
+		}
 	}
 	return rep, nil
 }

@@ -243,24 +243,8 @@ func (r *configReader) prefixes(at object.Path, v object.Value) []string {
 // selector reads a label selector as Kubernetes has it. An empty one selects everything.
 func (r *configReader) selector(at object.Path, v object.Value) labels.Selector {
 	selector := labels.NewSelector()
-	add := func(at object.Path, key string, op selection.Operator, values []string) {
-		requirement, err := labels.NewRequirement(key, op, values)
-		if err != nil {
-			r.fail(at, "%s: %s", at, err)
-			return
-		}
-		selector = selector.Add(*requirement)
-	}
 	r.read(at, v, map[string]func(object.Path, object.Value){
-		"matchLabels": func(at object.Path, v object.Value) {
-			if v.Type() != object.Map {
-				r.fail(at, "%s is %s; a mapping from label to value is wanted", at, typeName(v))
-				return
-			}
-			for key, value := range v.Fields() {
-				add(at.Child(key), key, selection.Equals, []string{r.string(at.Child(key), value)})
-			}
-		},
+		"matchLabels": func(at object.Path, v object.Value) { selector = r.matchLabels(selector, at, v) },
 		"matchExpressions": func(at object.Path, v object.Value) {
 			if !r.list(at, v) {
 				return
@@ -284,11 +268,33 @@ func (r *configReader) selector(at object.Path, v object.Value) labels.Selector 
 					r.fail(path, "%s takes a key and an operator", path)
 					continue
 				}
-				add(path, key, operatorOf(operator), values)
+				selector = r.require(selector, path, key, operatorOf(operator), values)
 			}
 		},
 	})
 	return selector
+}
+
+// matchLabels adds to a selector that labels have these values.
+func (r *configReader) matchLabels(selector labels.Selector, at object.Path, v object.Value) labels.Selector {
+	if v.Type() != object.Map {
+		r.fail(at, "%s is %s; a mapping from label to value is wanted", at, typeName(v))
+		return selector
+	}
+	for key, value := range v.Fields() {
+		selector = r.require(selector, at.Child(key), key, selection.Equals, []string{r.string(at.Child(key), value)})
+	}
+	return selector
+}
+
+// require adds one requirement to a selector.
+func (r *configReader) require(selector labels.Selector, at object.Path, key string, op selection.Operator, values []string) labels.Selector {
+	requirement, err := labels.NewRequirement(key, op, values)
+	if err != nil {
+		r.fail(at, "%s: %s", at, err)
+		return selector
+	}
+	return selector.Add(*requirement)
 }
 
 // operatorOf is an operator of matchExpressions as apimachinery's selectors spell it.

@@ -19,14 +19,22 @@ type Config struct {
 	// Extends are the presets whose rules are on: nil = recommended, empty = none, so that only rules with a severity of their own are.
 	Extends []string
 	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
-	Exclude []string              // globs of files that are not read
-	Context []string              // paths that are read as context only; nil = the repository
+	// Overrides change Rules for some objects; a later one outranks an earlier one.
+	Overrides []Override
+	// Inherited are the layers of rules that the files which the configuration extends contribute, the weakest first.
+	Inherited []Layer
+	Exclude   []string // globs of files that are not read
+	Context   []string // paths that are read as context only; nil = the repository
 	// ContextAt says where each of Context is written.
 	ContextAt []object.Location
 	Complete  []object.Kind // kinds of which the inputs hold every object that exists
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
+
+	// PathOf turns the name of a file into its path below the folder that the paths of Overrides are relative to, "" if it is not below
+	// it. nil = names are such paths.
+	PathOf func(name string) string
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
@@ -64,13 +72,14 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
-		"extends": func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
-		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
-		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
-		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
-		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
-		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
-		"webhook": func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
+		"extends":   func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
+		"rules":     func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
+		"overrides": func(at object.Path, v object.Value) { cfg.Overrides = r.overrides(at, v) },
+		"exclude":   func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
+		"context":   func(at object.Path, v object.Value) { r.context(at, v, cfg) },
+		"scopes":    func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
+		"istio":     func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"webhook":   func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
 	})
 	return cfg, r.problems
 }
@@ -390,103 +399,6 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 		"clusterDomain":     func(at object.Path, v object.Value) { s.ClusterDomain = r.string(at, v) },
 		"rootNamespace":     func(at object.Path, v object.Value) { s.RootNamespace = r.string(at, v) },
 	})
-}
-
-// selected is what becomes of one rule under a configuration.
-type selected struct {
-	enabled  bool
-	severity *Severity // set for the rule
-	preset   Severity  // what the presets say
-	options  map[string]any
-}
-
-// resolve decides which rules run, with which severity and options.
-func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
-	var problems []object.Problem
-	fail := func(at object.Location, format string, args ...any) {
-		problems = append(problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
-	}
-	out := map[string]selected{}
-	presets := c.Extends
-	if presets == nil {
-		presets = []string{Recommended}
-	}
-	strictest := Recommended
-	if slices.Contains(presets, Strict) {
-		strictest = Strict
-	}
-	for i := range rules {
-		r := &rules[i]
-		s := selected{
-			enabled: slices.ContainsFunc(presets, func(p string) bool { return slices.Contains(r.Presets, p) }),
-			preset:  r.SeverityUnder(strictest), options: map[string]any{},
-		}
-		for _, o := range r.Options {
-			s.options[o.Name] = o.DefaultUnder(strictest)
-		}
-		out[r.ID] = s
-	}
-	named := map[string]string{}
-	for _, name := range sortedKeys(c.Rules) {
-		rc := c.Rules[name]
-		r := findRule(rules, name)
-		if r == nil {
-			fail(rc.at, "unknown rule %q%s", name, suggestRule(name, rules))
-			continue
-		}
-		if other, twice := named[r.ID]; twice {
-			fail(rc.at, "rule %s is configured twice: as %q and as %q", r.ID, other, name)
-			continue
-		}
-		named[r.ID] = name
-		s := out[r.ID]
-		if rc.Severity != nil {
-			s.enabled = *rc.Severity != Off
-			s.severity = rc.Severity
-		}
-		for _, key := range sortedKeys(rc.Options) {
-			value, err := r.optionValue(key, rc.Options[key])
-			if err != nil {
-				fail(rc.options[key], "%s", err)
-				continue
-			}
-			s.options[key] = value
-		}
-		out[r.ID] = s
-	}
-	flags := func(names []string, from, flag string, enabled bool) {
-		if from == "" {
-			from = flag
-		}
-		for _, name := range names {
-			hit := false
-			for i := range rules {
-				r := &rules[i]
-				if r.isMeantBy(name) {
-					s := out[r.ID]
-					s.enabled = enabled
-					if enabled && s.severity != nil && *s.severity == Off {
-						s.severity = nil
-					}
-					out[r.ID] = s
-					hit = true
-				}
-			}
-			if !hit {
-				fail(object.Location{File: from}, "unknown rule or category %q%s", name, suggestRule(name, rules))
-			}
-		}
-	}
-	disable := func() { flags(c.Disable, c.DisableFrom, "--disable", false) }
-	enable := func() { flags(c.Enable, c.EnableFrom, "--enable", true) }
-	if c.EnableFrom != "" && c.DisableFrom == "" { // a flag outranks a variable
-		enable()
-		disable()
-	} else {
-		disable()
-		enable()
-	}
-	return out, problems
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -39,13 +39,32 @@ func loadConfig(w *walker, path, start, repo string) (*settings, error) {
 			}
 			return &settings{Config: &lint.Config{Version: 1}, base: base}, nil
 		}
-		return readConfig(w.name(found, false), found, filepath.Dir(found))
+		s, err := readConfig(w.name(found, false), found, filepath.Dir(found))
+		return s.placed(w), err
 	}
 	if isNullDevice(w.absolute(path)) {
 		return &settings{Config: &lint.Config{Version: 1}, base: w.cwd, isolated: true}, nil
 	}
 	// Whoever names a file thinks of paths from where they stand, wherever the file is.
-	return readConfig(path, w.absolute(path), w.cwd)
+	s, err := readConfig(path, w.absolute(path), w.cwd)
+	return s.placed(w), err
+}
+
+// placed tells the configuration which files the paths of its overrides mean.
+func (s *settings) placed(w *walker) *settings {
+	if s != nil {
+		s.PathOf = func(name string) string {
+			if name == stdinName {
+				return ""
+			}
+			rel, err := filepath.Rel(s.base, w.absolute(filepath.FromSlash(name)))
+			if err != nil || !filepath.IsLocal(rel) {
+				return ""
+			}
+			return filepath.ToSlash(rel)
+		}
+	}
+	return s
 }
 
 func readConfig(name, file, base string) (*settings, error) {

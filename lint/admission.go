@@ -121,8 +121,7 @@ func (m *Meta) isMeantBy(word string) bool {
 }
 
 // admission reads what the configuration says under webhook.
-func (r *configReader) admission(at object.Path, v object.Value) Admission {
-	var a Admission
+func (r *configReader) admission(at object.Path, v object.Value, a *Admission) {
 	r.read(at, v, map[string]func(object.Path, object.Value){
 		"actions": func(at object.Path, v object.Value) { a.Actions = r.actions(at, v) },
 		"onError": func(at object.Path, v object.Value) { a.DenyOnError = r.oneOf(at, v, "allow", "deny") == "deny" },
@@ -152,7 +151,6 @@ func (r *configReader) admission(at object.Path, v object.Value) Admission {
 			}
 		},
 	})
-	return a
 }
 
 func (r *configReader) actions(at object.Path, v object.Value) []ActionFor {

@@ -16,6 +16,8 @@ import (
 type Config struct {
 	Source  string // the file, "" for the defaults
 	Version int
+	// Folder is what paths and globs are relative to: absolute, with forward slashes. "" = whoever reads the configuration knows.
+	Folder string
 	// Extends are the presets whose rules are on: nil = recommended, empty = none, so that only rules with a severity of their own are.
 	Extends []string
 	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
@@ -43,6 +45,8 @@ type Config struct {
 	Profile bool
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
+
+	excludeIn, contextIn, scopesIn string // the folders that these are relative to, until all files are read
 }
 
 // RuleConfig is what the configuration says about one rule.
@@ -54,16 +58,19 @@ type RuleConfig struct {
 	options map[string]object.Location
 }
 
-// ReadConfig reads a configuration file. Unknown keys and wrong values are problems with their place, all of them at once;
-// names of rules and options are checked by New, which knows the rules.
+// ReadConfig reads a configuration file by itself: it can extend presets, not files. Unknown keys and wrong values are problems with
+// their place, all of them at once; names of rules and options are checked by New, which knows the rules.
 func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
-	doc, p := object.ParseDocument(name, data, object.Limits{})
-	if p != nil {
-		return nil, []object.Problem{*p}
+	l := loading{name: func(string) string { return name }, cfg: &Config{Version: 1, Source: name}}
+	if !l.file("", "", data, nil) {
+		return nil, l.problems
 	}
-	r := configReader{doc: doc}
-	cfg := &Config{Source: name, Version: 1}
-	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
+	return l.cfg, l.problems
+}
+
+// keys reads the configuration's keys into it. What is written replaces what the configuration holds there.
+func (r *configReader) keys(cfg *Config) map[string]func(object.Path, object.Value) {
+	return map[string]func(object.Path, object.Value){
 		"version": func(at object.Path, v object.Value) {
 			switch {
 			case v.Type() == object.String && v.Str() == "1":
@@ -72,21 +79,26 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
-		"extends":   func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
+		"extends":   func(object.Path, object.Value) {}, // read before the others
 		"rules":     func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
 		"overrides": func(at object.Path, v object.Value) { cfg.Overrides = r.overrides(at, v) },
-		"exclude":   func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
-		"context":   func(at object.Path, v object.Value) { r.context(at, v, cfg) },
-		"scopes":    func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
-		"istio":     func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
-		"webhook":   func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
-	})
-	return cfg, r.problems
+		"exclude": func(at object.Path, v object.Value) {
+			cfg.Exclude, cfg.excludeIn = r.globs(at, v, true), r.folder
+		},
+		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
+		"scopes": func(at object.Path, v object.Value) {
+			cfg.Scopes, cfg.scopesIn = r.scopes(at, v), r.folder
+		},
+		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"webhook": func(at object.Path, v object.Value) { r.admission(at, v, &cfg.Admission) },
+	}
 }
 
 // configReader walks a configuration and collects what is wrong with it.
 type configReader struct {
 	doc      *object.Document
+	folder   string                     // absolute; paths in the file are relative to it
+	trace    map[string]object.Location // where each key is written, nil if nobody asks
 	problems []object.Problem
 }
 
@@ -121,8 +133,16 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 			}
 			r.problem(r.doc.LocateKey(path), "unknown key %q in %s%s", key, where(at), didYouMean(key, names))
 		case f.Set():
+			r.traceKey(path)
 			read(path, f)
 		}
+	}
+}
+
+// traceKey notes where a key is written.
+func (r *configReader) traceKey(path object.Path) {
+	if r.trace != nil {
+		r.trace[path.String()] = r.doc.LocateKey(path)
 	}
 }
 
@@ -267,19 +287,6 @@ func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConf
 	return out
 }
 
-// presets reads the names of presets.
-func (r *configReader) presets(at object.Path, v object.Value) []string {
-	out := []string{}
-	for i, name := range r.strings(at, v) {
-		if !slices.Contains(PresetNames(), name) {
-			r.fail(at.Child(i), "%q is no preset%s", name, didYouMean(name, PresetNames()))
-			continue
-		}
-		out = append(out, name)
-	}
-	return out
-}
-
 // severity reads a severity; YAML turns an unquoted off into the boolean false.
 func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 	if v.Type() == object.Bool && !v.Bool() {
@@ -322,7 +329,10 @@ func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 }
 
 func (r *configReader) contextPaths(at object.Path, v object.Value, cfg *Config) {
-	cfg.Context = r.globs(at, v, false)
+	if r.trace != nil {
+		r.trace["context.paths"] = r.doc.LocateKey(at)
+	}
+	cfg.Context, cfg.contextIn, cfg.ContextAt = r.globs(at, v, false), r.folder, nil
 	for i := range cfg.Context {
 		cfg.ContextAt = append(cfg.ContextAt, r.doc.Locate(at.Child(i)))
 	}

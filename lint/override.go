@@ -25,6 +25,8 @@ type Override struct {
 	Labels labels.Selector // of the object's labels; nil = any
 	Rules  map[string]RuleConfig
 	At     object.Location // where it is written
+
+	folder string // that Paths are relative to, until all files are read
 }
 
 // Layer is what one file of a configuration says about rules. A later one outranks those before it.
@@ -52,7 +54,7 @@ func (r *configReader) overrides(at object.Path, v object.Value) []Override {
 	for i, item := range v.Items() {
 		path := at.Child(i)
 		known := len(r.problems)
-		o := Override{At: r.doc.Locate(path)}
+		o := Override{At: r.doc.Locate(path), folder: r.folder}
 		conditions := 0
 		condition := func(read func(object.Path, object.Value)) func(object.Path, object.Value) {
 			return func(at object.Path, v object.Value) {

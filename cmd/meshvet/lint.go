@@ -361,7 +361,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			return nil, err
 		}
 	} else {
-		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
+		c.ForgetRules() // what it says about rules is checked once rules are needed
 	}
 	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
 		return nil, err

@@ -273,7 +273,7 @@ func (l *lowering) rewrite(s *spot) error {
 		at := l.lineEnd(p.end)
 		defer l.edit(at, at, left)
 	}
-	if !isBlock(s.value) {
+	if !isBlock(s.value) || !inField && p.anchor != "" { // an anchor cannot stand on the line of a first key
 		text := l.scalar(s)
 		if p.nothing {
 			text = " " + text

@@ -15,6 +15,11 @@ func (l *lowering) rewriteFlow(s *spot, start int) error {
 		text = l.style.inline(s.value, l.indent(p.from), true)
 	}
 	if p.nothing {
+		if l.text[start] == ' ' && strings.IndexByte(",}]", l.text[start+1]) >= 0 {
+			start++
+			l.edit(start, start, text)
+			return nil
+		}
 		text = " " + text
 	}
 	l.edit(start, p.end, text+l.leftInFlow(p.start, p.end, p.from, false))
@@ -105,7 +110,10 @@ func (l *lowering) refill(s *spot, old []*spot) error {
 		return nil
 	}
 	left := l.leftInFlow(open, closing, s.place.start, false)
-	l.edit(open, closing, strings.Join(parts, l.style.comma)+left)
+	if text := l.style.brackets("", parts, "", l.indent(s.place.start)); len(parts) > 0 {
+		left = text + left
+	}
+	l.edit(open, closing, left)
 	return nil
 }
 

@@ -305,7 +305,7 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 		}
 	}
 	column := func(off int) int { return off - start - strings.LastIndexByte(text[start:off], '\n') - 1 }
-	single, double := 0, 0
+	single, double := false, false
 	var walk func(v object.Value)
 	walk = func(v object.Value) {
 		at, _, _ := v.Span()
@@ -314,9 +314,9 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 			if at >= start && at < end {
 				switch text[at] {
 				case '\'':
-					single++
+					single = true
 				case '"':
-					double++
+					double = true
 				}
 			}
 			return
@@ -338,11 +338,12 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 			walk(c)
 		}
 	}
+	walk(o.Get("spec"))
 	walk(o)
 	if s.step == 0 || s.listStep < 0 {
 		walk(doc)
 	}
-	if single > 0 && double == 0 {
+	if single && !double {
 		s.quote = '\''
 	}
 	first, _, _ := doc.Span()

@@ -428,7 +428,7 @@ func TestRandomEdits(t *testing.T) {
 		if !ok {
 			reason := after[strings.Index(after, ": ")+2:]
 			reasons[reason]++
-			if a.plain || strings.Contains(reason, "guard") {
+			if a.plain || strings.Contains(reason, "readable") {
 				t.Logf("seed %d: %v refused: %s\n%s", seed, ops, after, text)
 			}
 			continue

@@ -61,7 +61,10 @@ func readConfig(name, file, base string) (*settings, error) {
 }
 
 // readRegular reads a file that is small and there: what is asked of a pipe or a device may never come.
-func readRegular(file string) ([]byte, error) {
+func readRegular(file string) ([]byte, error) { return readRegularUpTo(file, maxConfigBytes) }
+
+// readRegularUpTo is readRegular for files of another size, in bytes.
+func readRegularUpTo(file string, most int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
@@ -76,9 +79,9 @@ func readRegular(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err == nil && len(data) > maxConfigBytes {
-		err = fmt.Errorf("is larger than %d MiB", maxConfigBytes>>20)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("is larger than %d MiB", most>>20)
 	}
 	return data, err
 }
@@ -131,20 +134,24 @@ func (s *settings) emptyScopes(w *walker, sources []source) []lint.Skip {
 	return out
 }
 
-// anchorScopes turns the globs of configured scopes, which are relative to the configuration's folder, into the names that
-// files have in reports, which are relative to the working directory.
-func (s *settings) anchorScopes(sources []source) {
-	scopes := slices.Clone(s.Scopes)
-	for i := range scopes {
-		filter := newPathFilter(s.base, scopes[i].Paths)
-		scopes[i].Paths = nil
-		for _, src := range sources {
-			if src.path != "" && filter.match(src.path) != "" {
-				scopes[i].Paths = append(scopes[i].Paths, escapeGlob(src.name))
+// anchored is the configuration for a set of files. The globs of its scopes are relative to the configuration's folder; in it they are
+// the names that files have in reports, which are relative to the working directory.
+func (s *settings) anchored(w *walker, sets ...[]*object.File) *lint.Config {
+	if len(s.Scopes) == 0 {
+		return s.Config
+	}
+	out := *s.Config
+	out.Scopes = slices.Clone(s.Scopes)
+	for i := range out.Scopes {
+		filter := newPathFilter(s.base, out.Scopes[i].Paths)
+		out.Scopes[i].Paths = nil
+		for _, f := range slices.Concat(sets...) {
+			if f.Name != stdinName && filter.match(w.absolute(filepath.FromSlash(f.Name))) != "" {
+				out.Scopes[i].Paths = append(out.Scopes[i].Paths, escapeGlob(f.Name))
 			}
 		}
 	}
-	s.Scopes = scopes
+	return &out
 }
 
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -230,14 +229,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	}
 	sources = append(sources, more...)
 	r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
-	if len(c.Scopes) > 0 {
-		c.anchorScopes(sources)
-	}
-	engine, err := lint.New(nil, c.Config)
+	j := &judge{config: c, walker: r.walker}
+	engine, err := j.engine(files, around)
 	if err != nil {
 		return nil, nil, err
 	}
-	meshes, rep, err := engine.Meshes(lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(r.walker.cwd)})
+	meshes, rep, err := engine.Meshes(j.input(files, around))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,6 +38,10 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+
+	baseline      string
+	writeBaseline string
+	since         string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -99,8 +103,11 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -142,9 +149,21 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if f.since != "" && slices.Contains(args, "-") {
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
@@ -193,12 +212,15 @@ func exitCode(r *lint.Report, failOn string) int {
 // lintRun is what one run of lint works with.
 type lintRun struct {
 	flags  *lintFlags
-	note   func(format string, args ...any)
+	note   func(format string, args ...any) // tells what is told under --verbose
+	say    func(format string, args ...any) // tells what is told unless --quiet is given
 	walker *walker
 	config *settings
-	repo   string // absolute root of the repository of the first path, "" without one
+	known  *knownFindings // nil without a baseline
+	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
+	since  *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -212,12 +234,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	say := func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
 	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
 		return nil, err
 	}
@@ -240,6 +267,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	c.Enable, c.Disable = f.enable.items, f.disable.items
 	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
 	c.Profile = f.profile
+	if r.known, err = r.baseline(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -258,9 +288,40 @@ func (w *walker) startFolder(first, stdinName string) string {
 	return filepath.Dir(abs)
 }
 
-// lint reads the inputs and judges them. The policies are loaded, and the context is read, only if there is something to judge:
-// a pre-commit hook is handed every YAML file of a commit, and most of them hold nothing of ours.
+// inputs is what a run has read, and what judges it.
+type inputs struct {
+	files  []*object.File // whose objects are judged
+	around []*object.File // context only
+	lost   []object.Problem
+	judge  *judge
+}
+
+// lint reads the inputs and judges them.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
+	in, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := in.judge.lint(ctx, in.files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, in)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
+	if err := r.settleBaseline(ctx, rep, in); err != nil {
+		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, rep); err != nil {
+			return nil, err
+		}
+	}
+	return rep, nil
+}
+
+// read reads the inputs. The policies are loaded, and the context is read, only if there is something to judge: a pre-commit hook is
+// handed every YAML file of a commit, and most of them hold nothing of ours.
+func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	var sources []source
 	if slices.Contains(r.args, "-") { // first, since it may stand for a file that another path takes in
 		sources = r.walker.addStdin(r.stdin, r.flags.stdinName)
@@ -279,67 +340,58 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err := r.flags.outputs.overwrites(r.walker, named); err != nil {
 		return nil, err
 	}
-	files, err := load(ctx, sources)
-	if err != nil {
+	var in inputs
+	var err error
+	if in.files, err = load(ctx, sources); err != nil {
 		return nil, err
 	}
-	if err := r.keepInputs(sources, files); err != nil {
+	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
-	judge, broken := false, false
-	for _, f := range files {
-		judge = judge || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+	judged, broken := false, false
+	for _, f := range in.files {
+		judged = judged || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
 		broken = broken || len(f.Problems) > 0
 	}
 
 	c := r.config
 	var rules []lint.Rule
-	if judge || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
 		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
 	}
-	engine, err := lint.New(rules, c.Config)
-	if err := configErrors(c.problems, err); err != nil {
+	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
 		return nil, err
 	}
-	var around []*object.File
-	var lost []object.Problem
-	if judge {
+	if judged {
 		more, asked := r.contextSources()
-		if around, err = load(ctx, more); err != nil {
+		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		lost = unreadableContext(around, asked, r.note)
-		if err := r.keepInputs(more, around); err != nil {
+		in.lost = unreadableContext(in.around, asked, r.note)
+		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
-		sources = append(sources, more...)
-		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
+		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
 	}
-	if len(c.Scopes) > 0 {
-		c.anchorScopes(sources)
-		if engine, err = lint.New(rules, c.Config); err != nil {
-			return nil, err
-		}
-	}
-	rep, err := engine.Lint(ctx, lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(r.walker.cwd)})
-	if err != nil {
-		return nil, err
-	}
-	rep.Problems = append(rep.Problems, lost...)
+	return &in, nil
+}
+
+// complete adds to a report what became of the inputs beside what is found in them.
+func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	if r.flags.strictInput {
-		refuseTemplates(rep, files)
+		refuseTemplates(rep, in.files)
 	}
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(around))
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
 	if n := r.walker.excluded; n > 0 {
-		r.note("%d files and folders are left out by exclude: in %s", n, c.Source)
+		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
 	}
-	return rep, nil
 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may

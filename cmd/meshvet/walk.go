@@ -33,6 +33,9 @@ type source struct {
 	named bool // somebody named the file itself
 }
 
+// stdinName is what reports call standard input that is nobody's file.
+const stdinName = "<stdin>"
+
 // walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
 	cwd     string      // absolute; names are relative to it
@@ -131,7 +134,7 @@ func (w *walker) add(arg string) []source {
 // addStdin returns the source of standard input. An editor names the file that it stands for, which is then not read itself.
 func (w *walker) addStdin(in io.Reader, filename string) []source {
 	if filename == "" {
-		return []source{{name: "<stdin>", in: in}}
+		return []source{{name: stdinName, in: in}}
 	}
 	abs := w.absolute(filename)
 	name := w.name(abs, filepath.IsAbs(filename))
@@ -213,21 +216,28 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 // addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path. matched is
 // false for one that names nothing, as opposed to what is read already.
 func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
-	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
-	if !strings.ContainsAny(wild, `*?[{\`) {
-		return w.add(filepath.Join(base, filepath.FromSlash(glob))), true
+	dir, filter := globFolder(base, glob)
+	if filter == nil {
+		return w.add(dir), true
 	}
-	dir := filepath.Join(base, filepath.FromSlash(fixed))
 	if _, err := os.Stat(dir); err != nil {
 		return nil, false
 	}
-	filter := newPathFilter(base, []string{glob})
 	sources = w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
 		in := filter.match(p) != ""
 		matched = matched || in
 		return in
 	})
 	return sources, matched
+}
+
+// globFolder is the folder that a pattern is matched in, and what is matched; without wildcards, the path that it is and nil.
+func globFolder(base, glob string) (string, *pathFilter) {
+	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
+	if !strings.ContainsAny(wild, `*?[{\`) {
+		return filepath.Join(base, filepath.FromSlash(glob)), nil
+	}
+	return filepath.Join(base, filepath.FromSlash(fixed)), newPathFilter(base, []string{glob})
 }
 
 // anyMatch says whether a pattern matches any manifest, read or not.

@@ -226,9 +226,12 @@ func TestAnchorScopes(t *testing.T) {
 		t.Fatal(problems)
 	}
 	s.base = root
-	s.anchorScopes(slices.Concat(w.add("."), w.add("../[odd]"), w.add("../stage")))
+	files, err := load(t.Context(), slices.Concat(w.add("."), w.add("../[odd]"), w.add("../stage")))
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string][]string{}
-	for _, sc := range s.Scopes {
+	for _, sc := range s.anchored(w, files).Scopes {
 		got[sc.Name] = sc.Paths
 	}
 	want := map[string][]string{"prod": {"a.yaml"}, "odd": {`../\[odd]/a.yaml`}, "none": nil}

@@ -310,7 +310,8 @@ func TestCreate(t *testing.T) {
 		{"JSON list", `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": {"name": "a"}, "spec": {"host": "a"}}]}`, 0,
 			`{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": {"name": "a"}, "spec": {"host": "a"}}, ` +
 				`{"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": {"name": "on", "namespace": "x"}, "spec": {"host": "a.example.com", "exportTo": ["."], "trafficPolicy": {"tls": {"mode": "SIMPLE"}}}}]}`},
-		{"typed list", "apiVersion: networking.istio.io/v1\nkind: DestinationRuleList\nitems:\n- metadata: {name: a}\n  spec: {host: a}\n", 0, "a DestinationRuleList, which holds no other kinds"},
+		{"typed list", "apiVersion: networking.istio.io/v1\nkind: DestinationRuleList\nitems:\n- metadata: {name: a}\n  spec: {host: a}\n", 0,
+			"apiVersion: networking.istio.io/v1\nkind: DestinationRuleList\nitems:\n- metadata: {name: a}\n  spec: {host: a}\n---\n" + made},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			f := load(t, c.text)

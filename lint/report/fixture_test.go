@@ -262,6 +262,28 @@ func suppressed(t testing.TB) *lint.Report {
 	return r
 }
 
+// baselined is suppressed with the first two of its findings in a baseline, of which other entries are stale.
+func baselined(t testing.TB) *lint.Report {
+	t.Helper()
+	r := suppressed(t)
+	for i := range r.Suppressed[:2] {
+		line := object.Pos{Line: 4 + 5*i, Col: 1}
+		r.Suppressed[i].Suppression = lint.Suppression{
+			Kind: lint.ByBaseline, Reason: "in the baseline",
+			Where: object.Location{File: "ci/baseline.yaml", Range: object.Range{Start: line, End: line}, Exact: true},
+		}
+	}
+	r.Baseline = &lint.BaselineUse{Name: "ci/baseline.yaml", Findings: 2, Stale: []lint.StaleEntry{
+		{BaselineEntry: lint.BaselineEntry{
+			Rule: "SE101", Object: "ServiceEntry shop/old", Message: "the name tells nothing", File: "../old.yaml", Count: 1, Line: 14,
+		}, Gone: 1, Reason: "the object is gone"},
+		{BaselineEntry: lint.BaselineEntry{
+			Rule: "DR201", Object: "DestinationRule shop/a\x1b[31m", Path: "spec.host", Message: "port N loses it", File: "a.yaml", Count: 3, Line: 18,
+		}, Gone: 2, Reason: "it is not found any more"},
+	}}
+	return r
+}
+
 // changed is a report of what a change brings in: one finding in a file of its own, and one in another.
 func changed(t testing.TB) *lint.Report {
 	t.Helper()

@@ -46,6 +46,9 @@ var goldens = []struct {
 	{"sarif-root", "sarif", Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}, fixture},
 	{"sarif-empty", "sarif", Options{}, empty},
 	{"sarif-suppressed", "sarif", Options{}, suppressed},
+	{"text-baseline", "text", Options{}, baselined},
+	{"json-baseline", "json", Options{}, baselined},
+	{"sarif-baseline", "sarif", Options{Root: "/src", Dir: "/src/deploy"}, baselined},
 	{"sarif-since", "sarif", Options{}, changed},
 }
 
@@ -106,6 +109,8 @@ func TestNotesGolden(t *testing.T) {
 		{"notes-suppressed", Options{}, suppressed},
 		{"notes-since-verbose", Options{Verbose: true}, changed},
 		{"notes-suppressed-verbose", Options{Verbose: true}, suppressed},
+		{"notes-baseline", Options{}, baselined},
+		{"notes-baseline-verbose", Options{Verbose: true}, baselined},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			var buf bytes.Buffer

@@ -229,8 +229,12 @@ func (s *sarifWriter) result(e entry) sarifResult {
 		r.WithProperties(bag)
 	}
 	out := sarifResult{r, []*sarif.Suppression{}}
-	if x := e.suppression; x != nil { // an annotation is in the source
-		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind("inSource").
+	if x := e.suppression; x != nil {
+		kind := "inSource" // as an annotation is
+		if x.Kind == lint.ByBaseline {
+			kind = "external"
+		}
+		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind(kind).
 			WithJustification(x.Reason).WithLocation(s.location(x.Where, f.Object, nil)))
 	}
 	return out

@@ -207,8 +207,12 @@ func summary(v *view) string {
 	if v.hidden > 0 {
 		left = append(left, fmt.Sprintf("%d below %s not shown", v.hidden, v.opt.MinSeverity))
 	}
-	if n := len(v.Suppressed); n > 0 {
-		left = append(left, fmt.Sprintf("%d suppressed", n))
+	suppressed, known := v.accepted()
+	if suppressed > 0 {
+		left = append(left, fmt.Sprintf("%d suppressed", suppressed))
+	}
+	if known > 0 {
+		left = append(left, fmt.Sprintf("%d in the baseline", known))
 	}
 	if s := v.Since; s != nil && s.Known > 0 {
 		left = append(left, fmt.Sprintf("%d not new since %s", s.Known, clean(object.Abridge(s.Revision))))

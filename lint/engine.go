@@ -95,9 +95,10 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 // target is an object to judge.
 type target struct {
 	object    *object.Object
-	old       *object.Object // see Pass
-	operation string         // see Pass
-	view      View           // where it is judged: rules of another view are left out
+	old       *object.Object  // see Pass
+	operation string          // see Pass
+	view      View            // where it is judged: rules of another view are left out
+	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
 func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
@@ -251,6 +252,9 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	for _, a := range run {
 		if ctx.Err() != nil {
 			return
+		}
+		if t.only != nil && !t.only[a.rule.ID] {
+			continue
 		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)

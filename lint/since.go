@@ -26,18 +26,19 @@ type Before struct {
 }
 
 // Earlier judges files as they were before a change, but only what can matter to a report about them as they are: the objects that it
-// has findings on, wherever they were. What was superseded then is found too.
+// has findings on, wherever they were, by the rules that found them. What was superseded then is found too.
 func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, error) {
 	all := slices.Concat(in.Files, in.Around)
-	wanted := map[object.Key]bool{}
-	files := false
+	wanted := map[object.Key]map[string]bool{} // rules by object
 	for i := range now.Findings {
-		key := now.Findings[i].Object
-		wanted[key] = true
-		files = files || key.Kind == ""
+		f := &now.Findings[i]
+		if wanted[f.Object] == nil {
+			wanted[f.Object] = map[string]bool{}
+		}
+		wanted[f.Object][f.Rule.ID] = true
 	}
 	out := &Report{}
-	if files {
+	if wanted[object.Key{}] != nil {
 		for _, f := range all {
 			e.lintFile(f, out)
 		}
@@ -47,18 +48,18 @@ func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, e
 		return nil, err
 	}
 	for _, s := range scopes {
-		var targets []*object.Object
+		var targets []target
 		for _, f := range s.own {
 			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged && wanted[o.Key] {
-					targets = append(targets, o)
+				if _, judged := e.byKind[kindOf(o)]; judged && wanted[o.Key] != nil {
+					targets = append(targets, target{object: o, view: ViewFiles, only: wanted[o.Key]})
 				}
 			}
 		}
 		if len(targets) == 0 {
 			continue
 		}
-		part, err := e.Run(ctx, e.indexOf(s, len(scopes) > 1), targets)
+		part, err := e.run(ctx, e.indexOf(s, len(scopes) > 1), targets)
 		if err != nil {
 			return nil, err
 		}

@@ -149,7 +149,10 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
-	if f.since != "" && slices.Contains(args, "-") {
+	switch {
+	case f.since == "" && onLine("since"):
+		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
 	r, err := a.newRun(f, args)

@@ -20,15 +20,16 @@ import (
 
 // Engine runs a set of rules under one configuration. It is safe for concurrent use.
 type Engine struct {
-	config  *Config
-	all     []Rule        // selected or not
-	rules   []*activeRule // selected, by ID
-	byKind  map[object.Kind][]*activeRule
-	files   []*activeRule
-	byID    map[string]*activeRule
-	terms   map[string]*term // what words in suppressions mean, in lower case
-	remarks []*activeRule    // rules that judge suppressions
-	schema  func() (*schema.Validator, error)
+	config     *Config
+	all        []Rule        // selected or not
+	rules      []*activeRule // on for any object, by ID
+	byKind     map[object.Kind][]*activeRule
+	plain      *ruleSet // of objects for which no override holds
+	conditions []condition
+	sets       sync.Map         // of objects for which some conditions hold, by which
+	inFile     sync.Map         // which conditions a file meets, by its name
+	terms      map[string]*term // what words in suppressions mean, in lower case
+	schema     func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -50,55 +51,15 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	e := &Engine{
 		config: cfg,
 		all:    rules,
-		byKind: map[object.Kind][]*activeRule{},
-		byID:   map[string]*activeRule{},
 		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
-	selection, problems := cfg.resolve(rules)
-	problems = append(problems, cfg.Admission.check(rules)...)
-	forbidden, more := cfg.forbidden(rules)
-	problems = append(problems, more...)
-	e.terms = newTerms(rules, forbidden)
-	if len(problems) > 0 {
-		return nil, &ConfigError{problems}
-	}
-	for i := range rules {
-		r := &rules[i]
-		setting := selection[r.ID]
-		gates, err := compileGates(r.When, setting.options)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		levels, err := compileLevelGates(r.Levels)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		if !setting.enabled {
-			continue
-		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
-		e.rules = append(e.rules, a)
-	}
-	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
-	for i, a := range e.rules {
-		a.place = i
-		e.byID[a.rule.ID] = a
-		if a.rule.CheckFile != nil {
-			e.files = append(e.files, a)
-		}
-		if a.rule.CheckSuppression != nil {
-			e.remarks = append(e.remarks, a)
-		}
-		if a.rule.Check != nil {
-			for _, k := range a.rule.Kinds {
-				e.byKind[k] = append(e.byKind[k], a)
-			}
-		}
+	if err := e.selectRules(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
 
-// Rules returns the rules that the configuration selects, by ID.
+// Rules returns the rules that the configuration selects for any object, by ID.
 func (e *Engine) Rules() []*Meta {
 	out := make([]*Meta, len(e.rules))
 	for i, a := range e.rules {
@@ -133,9 +94,10 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 // target is an object to judge.
 type target struct {
 	object    *object.Object
-	old       *object.Object // see Pass
-	operation string         // see Pass
-	view      View           // where it is judged: rules of another view are left out
+	old       *object.Object  // see Pass
+	operation string          // see Pass
+	view      View            // where it is judged: rules of another view are left out
+	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
 func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
@@ -162,6 +124,9 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	claims := e.silence(targets, visits)
 	r := &Report{Profile: e.profileOf(visits)}
 	for i := range visits {
+		if err := visits[i].err; err != nil {
+			return nil, err
+		}
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
@@ -169,7 +134,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
+	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
@@ -177,9 +142,12 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.Suppressed = splitSuppressed(dropSuperseded(r.Findings))
+	r.Findings, r.superseded = dropSuperseded(r.Findings)
+	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
 	if len(claims) > 0 {
-		e.judgeSuppressions(ix, targets, visits, claims, r)
+		if err := e.judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+			return nil, err
+		}
 	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
@@ -189,10 +157,20 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
+		missing := a.missing(ix)
+		if missing == "" {
+			continue
+		}
+		concerned := false
+		for i := range targets {
+			if concerned = a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+				break
+			}
+		}
+		if concerned {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -236,6 +214,9 @@ func kindOf(o *object.Object) object.Kind {
 func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
+	if v.rules, v.err = e.rulesFor(o); v.err != nil {
+		return
+	}
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
@@ -247,7 +228,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
-	for _, a := range e.byKind[kindOf(o)] {
+	for _, a := range v.rules.byKind[kindOf(o)] {
 		if ctx.Err() != nil {
 			return
 		}
@@ -278,6 +259,9 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	for _, a := range run {
 		if ctx.Err() != nil {
 			return
+		}
+		if t.only != nil && !t.only[a.rule.ID] {
+			continue
 		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
@@ -572,13 +556,18 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 	if len(f.Problems) == 0 {
 		return
 	}
-	for _, a := range e.files {
+	rules, err := e.rulesForFile(f)
+	if err != nil {
+		r.Problems = append(r.Problems, object.Problem{Kind: RuleBroke, Message: err.Error(), Location: object.Location{File: f.Name}})
+		return
+	}
+	for _, a := range rules.files {
 		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {
 				found.Severity = *a.severity
 			}
-			found.fingerprint = fingerprint(&found, nil)
+			found.identify(nil)
 			r.Findings = append(r.Findings, found)
 		}
 		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {

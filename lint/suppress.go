@@ -22,9 +22,11 @@ const (
 	ByAnnotation SuppressionKind = "annotation" // of an object: all of it
 	ByComment    SuppressionKind = "comment"    // in a file: a line, and what begins on it
 	ByFile       SuppressionKind = "file"       // a comment before all else in a file: all of the file
+	ByBaseline   SuppressionKind = "baseline"   // an entry of a baseline, which is none of the manifest's
 )
 
-// Suppression is what the author of a manifest writes to accept findings.
+// Suppression is what silences findings: what the author of a manifest writes to accept them, or an entry of a baseline, of which only
+// Kind, Reason and Where are known.
 type Suppression struct {
 	Kind SuppressionKind
 	// Names are the IDs of the rules and the categories that it names, sorted, each once. Words that mean neither are left out.
@@ -54,7 +56,7 @@ func (s *Suppression) Keys() []string {
 	return out
 }
 
-// SuppressedFinding is a finding that the author of its manifest silenced.
+// SuppressedFinding is a finding that somebody accepted.
 type SuppressedFinding struct {
 	Finding
 	Suppression Suppression

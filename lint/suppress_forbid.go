@@ -15,8 +15,7 @@ type SuppressionConfig struct {
 	forbid []object.Location
 }
 
-func (r *configReader) suppressions(at object.Path, v object.Value) SuppressionConfig {
-	var c SuppressionConfig
+func (r *configReader) suppressions(at object.Path, v object.Value, c *SuppressionConfig) {
 	r.read(at, v, map[string]func(object.Path, object.Value){
 		"forbid": func(at object.Path, v object.Value) {
 			if r.list(at, v) {
@@ -25,7 +24,6 @@ func (r *configReader) suppressions(at object.Path, v object.Value) SuppressionC
 			}
 		},
 	})
-	return c
 }
 
 // forbidden says where the configuration forbids to suppress a rule, by rule.

@@ -68,7 +68,7 @@ func (p *SuppressionPass) add(f Finding, extras []Extra) {
 	if p.rule.severity != nil {
 		f.Severity = *p.rule.severity
 	}
-	f.fingerprint = fingerprint(&f, p.claim.object)
+	f.identify(p.claim.object)
 	f.abridge()
 	p.report(f)
 }
@@ -161,7 +161,7 @@ type opportunity struct {
 }
 
 // judgeSuppressions runs the rules about suppressions, and adds what they find to the report.
-func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []visit, claims []*claim, r *Report) {
+func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []visit, claims []*claim, r *Report) error {
 	o := occasion{e, ix, targets, visits, map[*object.Object]int{}, map[*object.File][]int{}, map[opportunity]bool{}}
 	for i := range targets {
 		f := targets[i].object.File()
@@ -169,14 +169,21 @@ func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []vi
 	}
 	for _, c := range claims {
 		r.Suppressions = append(r.Suppressions, c.Suppression)
-		if len(e.remarks) == 0 || c.file != nil && (c.file.Class == object.Broken || c.file.Class == object.Template) {
+		if c.file != nil && (c.file.Class == object.Broken || c.file.Class == object.Template) {
 			continue // what is not read may be what it is about
+		}
+		rules, err := e.rulesAbout(c)
+		if err != nil {
+			return err
+		}
+		if len(rules) == 0 {
+			continue
 		}
 		p := SuppressionPass{
 			Suppression: &c.Suppression, Subject: c.subject, Faults: c.faults, Unused: o.unused(c),
 			claim: c, report: func(f Finding) { r.Findings = append(r.Findings, f) },
 		}
-		for _, a := range e.remarks {
+		for _, a := range rules {
 			p.rule = a
 			if err := guarded(func() error { return a.rule.CheckSuppression(&p) }); err != nil {
 				r.Problems = append(r.Problems, object.Problem{
@@ -188,6 +195,20 @@ func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []vi
 			}
 		}
 	}
+	return nil
+}
+
+// rulesAbout returns the rules that judge a suppression: those of its object, or of its file if it is about several.
+func (e *Engine) rulesAbout(c *claim) ([]*activeRule, error) {
+	find := func() (*ruleSet, error) { return e.rulesForFile(c.file) }
+	if c.object != nil {
+		find = func() (*ruleSet, error) { return e.rulesFor(c.object) }
+	}
+	set, err := find()
+	if err != nil {
+		return nil, err
+	}
+	return set.remarks, nil
 }
 
 // unused lists the words of a suppression that silenced nothing, and had every occasion to.
@@ -243,9 +264,13 @@ func (o *occasion) ran(t *term, about []int) bool {
 
 // ranOn says whether a rule had its say about a target: it ran, or had nothing to say about such an object.
 func (o *occasion) ranOn(m *Meta, i int) bool {
-	t, v, a := o.targets[i], &o.visits[i], o.engine.byID[m.ID]
+	t, v := o.targets[i], &o.visits[i]
+	if v.rules == nil {
+		return false
+	}
+	a := v.rules.byID[m.ID]
 	switch {
-	case a == nil || v.idle || v.formOnly && m.Category != CategoryInput:
+	case a == nil || t.only != nil && !t.only[m.ID] || v.idle || v.formOnly && m.Category != CategoryInput:
 		return false
 	case !a.isFor(t):
 		return !t.object.Stray // the kind is what is wrong with such an object

@@ -223,7 +223,7 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	}
 	lost := unreadableContext(around, asked, r.note)
 	c := r.config
-	c.Rules, c.Admission = nil, lint.Admission{} // no rule is run, so what it says about rules is no matter
+	c.ForgetRules() // no rule is run, so what it says about rules is no matter
 	if err := configErrors(c.problems, nil); err != nil {
 		return nil, nil, err
 	}

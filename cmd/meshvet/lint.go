@@ -38,6 +38,10 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+
+	baseline      string
+	writeBaseline string
+	since         string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -99,8 +103,11 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -142,9 +149,24 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	switch {
+	case f.since == "" && onLine("since"):
+		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.since != "" && slices.Contains(args, "-"):
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
@@ -193,12 +215,15 @@ func exitCode(r *lint.Report, failOn string) int {
 // lintRun is what one run of lint works with.
 type lintRun struct {
 	flags  *lintFlags
-	note   func(format string, args ...any)
+	note   func(format string, args ...any) // tells what is told under --verbose
+	say    func(format string, args ...any) // tells what is told unless --quiet is given
 	walker *walker
 	config *settings
-	repo   string // absolute root of the repository of the first path, "" without one
+	known  *knownFindings // nil without a baseline
+	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
+	since  *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -212,12 +237,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	say := func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
 	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
 		return nil, err
 	}
@@ -240,6 +270,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	c.Enable, c.Disable = f.enable.items, f.disable.items
 	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
 	c.Profile = f.profile
+	if r.known, err = r.baseline(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -277,6 +310,15 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	r.complete(rep, in)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
+	if err := r.settleBaseline(ctx, rep, in); err != nil {
+		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, rep); err != nil {
+			return nil, err
+		}
+	}
 	return rep, nil
 }
 
@@ -317,12 +359,12 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 
 	c := r.config
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
+		c.ForgetRules() // what it says about rules is checked once rules are needed
 	}
 	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
 		return nil, err

@@ -25,8 +25,10 @@ type Finding struct {
 	Subject  Subject
 
 	fingerprint string
-	place       string       // StablePath of Path, "" if it is about a file
-	suppressed  *Suppression // what silences it
+	place       string         // StablePath of Path, "" if it is about a file
+	object      *object.Object // the one that it is about; nil if it is about a file
+	beside      bool           // on an object that is not judged
+	suppressed  *Suppression   // what silences it
 }
 
 // Related is another place that has to do with a finding.
@@ -124,6 +126,7 @@ func (f *Finding) identify(o *object.Object) {
 	h := sha256.New()
 	fmt.Fprintln(h, f.Rule.ID)
 	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
+	f.object = o
 	if o != nil {
 		f.place = StablePath(o, f.Path)
 		fmt.Fprintln(h, f.place)

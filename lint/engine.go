@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -26,10 +27,12 @@ type Engine struct {
 	byKind     map[object.Kind][]*activeRule
 	plain      *ruleSet // of objects for which no override holds
 	conditions []condition
-	sets       sync.Map         // of objects for which some conditions hold, by which
-	inFile     sync.Map         // which conditions a file meets, by its name
-	terms      map[string]*term // what words in suppressions mean, in lower case
-	schema     func() (*schema.Validator, error)
+	sets       sync.Map // of objects for which some conditions hold, by which
+	inFile     sync.Map // which conditions a file meets, by its name
+	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
+	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
+	schema func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -51,10 +54,18 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	e := &Engine{
 		config: cfg,
 		all:    rules,
+		rivals: map[string][]string{},
 		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	if err := e.selectRules(); err != nil {
 		return nil, err
+	}
+	for _, a := range e.rules {
+		for _, s := range a.rule.Supersedes {
+			if s.reachesOthers() && a.rule.Check != nil {
+				e.rivals[s.Rule] = append(e.rivals[s.Rule], a.rule.ID)
+			}
+		}
 	}
 	return e, nil
 }
@@ -84,11 +95,16 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 // Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
 // what concerns files.
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	return e.runFiles(ctx, ix, targets, nil)
+}
+
+// runFiles judges targets of files. around are those that would be targets if their files were judged.
+func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
 		list[i] = target{object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list)
+	return e.run(ctx, ix, list, around)
 }
 
 // target is an object to judge.
@@ -100,26 +116,13 @@ type target struct {
 	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
+func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(targets) || ctx.Err() != nil {
-				return
-			}
-			e.judge(ctx, ix, &targets[i], &visits[i])
-		}
-	}
-	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
-		wg.Go(work)
-	}
-	work() // policies take much stack, which the caller's goroutine may have already
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lint: %w", err)
+	err := eachOf(ctx, len(targets), func(i int) {
+		e.judge(ctx, ix, &targets[i], &visits[i])
+	})
+	if err != nil {
+		return nil, err
 	}
 	claims := e.silence(targets, visits)
 	r := &Report{Profile: e.profileOf(visits)}
@@ -140,9 +143,14 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
+	beside, err := e.beside(ctx, ix, around, r.Findings)
+	if err != nil {
+		return nil, err
+	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.superseded = dropSuperseded(r.Findings)
+	r.Findings, r.superseded = dropSuperseded(append(r.Findings, beside...))
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
 	if len(claims) > 0 {
 		if err := e.judgeSuppressions(ix, targets, visits, claims, r); err != nil {
@@ -154,6 +162,79 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 		return nil, fmt.Errorf("lint: %w", err)
 	}
 	return r, nil
+}
+
+// eachOf calls f with 0 to n-1, several at a time.
+func eachOf(ctx context.Context, n int, f func(int)) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n || ctx.Err() != nil {
+				return
+			}
+			f(i)
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		wg.Go(work)
+	}
+	work() // policies take much stack, which the caller's goroutine may have already
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lint: %w", err)
+	}
+	return nil
+}
+
+// beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
+// judged alone has the findings that it has in a run over everything.
+func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Object, found []Finding) ([]Finding, error) {
+	if len(around) == 0 {
+		return nil, nil
+	}
+	isAround := map[*object.Object]bool{}
+	for _, o := range around {
+		isAround[o] = true
+	}
+	var objects []*object.Object
+	rules := map[*object.Object]map[string]bool{}
+	for i := range found {
+		f := &found[i]
+		rivals := e.rivals[f.Rule.ID]
+		if len(rivals) == 0 || f.object == nil {
+			continue
+		}
+		near, _ := ix.Neighbours(f.object, math.MaxInt)
+		for _, o := range near {
+			if !isAround[o] {
+				continue
+			}
+			if rules[o] == nil {
+				objects = append(objects, o)
+				rules[o] = map[string]bool{}
+			}
+			for _, id := range rivals {
+				rules[o][id] = true
+			}
+		}
+	}
+	visits := make([]visit, len(objects))
+	err := eachOf(ctx, len(objects), func(i int) {
+		e.judge(ctx, ix, &target{object: objects[i], view: ViewFiles, only: rules[objects[i]]}, &visits[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for i := range visits {
+		for _, f := range visits[i].findings {
+			f.beside = true
+			out = append(out, f)
+		}
+	}
+	return out, nil
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
@@ -446,6 +527,14 @@ type Input struct {
 	Dir string
 }
 
+// inOrder returns all files by their names. Which of several definitions of an object counts goes by that order, so it must not depend on
+// what is judged and what is context.
+func (in *Input) inOrder() []*object.File {
+	files := slices.Concat(in.Files, in.Around)
+	slices.SortStableFunc(files, func(a, b *object.File) int { return strings.Compare(a.Name, b.Name) })
+	return files
+}
+
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	r := e.account(in)
@@ -453,24 +542,25 @@ func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
 	for _, f := range in.Files {
 		focus[f] = true
 	}
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
+	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range scopes {
 		ix := e.indexOf(s, len(scopes) > 1)
-		var targets []*object.Object
+		var targets, around []*object.Object
 		for _, f := range s.own {
-			if !focus[f] {
-				continue
+			to := &around
+			if focus[f] {
+				to = &targets
 			}
 			for _, o := range f.Objects {
 				if _, judged := e.byKind[kindOf(o)]; judged {
-					targets = append(targets, o)
+					*to = append(*to, o)
 				}
 			}
 		}
-		part, err := e.Run(ctx, ix, targets)
+		part, err := e.runFiles(ctx, ix, targets, around)
 		if err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	for _, o := range around {
 		add(target{object: o})
 	}
-	report, err := e.run(ctx, ix, targets)
+	report, err := e.run(ctx, ix, targets, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, e
 		if len(targets) == 0 {
 			continue
 		}
-		part, err := e.run(ctx, e.indexOf(s, len(scopes) > 1), targets)
+		part, err := e.run(ctx, e.indexOf(s, len(scopes) > 1), targets, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -11,18 +11,8 @@ func (l *lowering) edit(start, end int, text string) {
 	l.edits = append(l.edits, Edit{start, end, text})
 }
 
-// opaque lists the scalars of the document, between which comments can stand.
-func (l *lowering) opaque(from, to int) []span {
-	if !l.listed {
-		l.scalars, l.listed = scalars(l.doc, l.start, l.end), true
-	}
-	i, _ := slices.BinarySearchFunc(l.scalars, from, func(s span, at int) int { return s.end - at })
-	j, _ := slices.BinarySearchFunc(l.scalars, to, func(s span, at int) int { return s.start - at })
-	return l.scalars[min(i, j):j]
-}
-
 func (l *lowering) remarks(from, to int) []remark {
-	return remarks(l.text, from, to, l.opaque(from, to))
+	return remarks(l.text, from, to, scalars(l.top.old, from, to))
 }
 
 // write turns what is noted at a spot that stays into edits.
@@ -170,7 +160,7 @@ func (l *lowering) behind(end, col int) int {
 // behindScalar is the start of the line after a value. A block scalar with + takes the empty lines after it.
 func (l *lowering) behindScalar(end int) int {
 	at := l.lineEnd(end)
-	spans := l.opaque(max(l.start, end-1), end)
+	spans := scalars(l.top.old, end-1, end)
 	if len(spans) == 0 {
 		return at
 	}
@@ -235,8 +225,8 @@ func (l *lowering) pullUp(s *spot, run, next []*spot) error {
 // rewrite writes a new value at a spot in the place of the old one.
 func (l *lowering) rewrite(s *spot) error {
 	p := &s.place
-	if s.old == l.doc || s == l.top && len(l.at) == 0 {
-		return l.refuse(nil, "the operation is about the whole document; change it by hand")
+	if s == l.top {
+		return l.refuse(nil, "nothing would be left of the object; remove it by hand")
 	}
 	if p.bare {
 		return l.refuse(s.path, "the key %s has no colon; change it by hand", s.path)

@@ -62,7 +62,7 @@ func TestCostOfManyEdits(t *testing.T) {
 	}{
 		{"documents", manifests(4<<20, 5, false)},
 		{"list", manifests(2<<20, 5, true)},
-		{"small objects in JSON", jsonList(1<<20)},
+		{"small objects in JSON", jsonList(1 << 20)},
 		{"one object", manifests(160<<10, 4000, false)},
 	} {
 		f := load(t, c.text)

@@ -50,6 +50,16 @@ func (l *lowering) writeBlock(s *spot) error {
 		}
 		return l.rewrite(s)
 	}
+	// What is removed at the beginning goes before what is added there, which takes its place.
+	slices.SortStableFunc(s.kids[:leading(s.kids)], func(a, b *spot) int {
+		switch {
+		case a.isNew() == b.isNew():
+			return 0
+		case a.isNew():
+			return 1
+		}
+		return -1
+	})
 	for i := 0; i < len(s.kids); {
 		j := i
 		for j < len(s.kids) && s.kids[j].isNew() == s.kids[i].isNew() && s.kids[j].gone == s.kids[i].gone {
@@ -79,6 +89,14 @@ func (l *lowering) writeBlock(s *spot) error {
 		i = j
 	}
 	return nil
+}
+
+// leading is how many fields or items stand before the first one that stays.
+func leading(kids []*spot) int {
+	if n := slices.IndexFunc(kids, func(k *spot) bool { return !k.isNew() && !k.gone }); n >= 0 {
+		return n
+	}
+	return len(kids)
 }
 
 // lines writes new fields or items, each with the indentation of its first line but the first.

@@ -190,12 +190,18 @@ func (l *lowering) guard(edits []Edit, ops []lint.Op) error {
 		if u, ok := l.unitOf(l.top, edits[0].Start, edits[len(edits)-1].End, ops); ok {
 			rebased, fits := u.rebase(ops)
 			if a, ok := l.readAlone(u); ok && fits {
-				return l.guardAlone(a, edits, rebased)
+				// An operation may write what is there already, anywhere.
+				if err := l.guardAlone(a, edits, rebased); err == nil || len(l.before) > wholeBytes {
+					return err
+				}
 			}
 		}
 	}
 	return l.guardDocument(edits, ops)
 }
+
+// wholeBytes is the size of a document up to which all of it is read again where a part of it does not do.
+const wholeBytes = 128 << 10
 
 // guardNothing holds that operations which need no edits change nothing.
 func (l *lowering) guardNothing(ops []lint.Op) error {

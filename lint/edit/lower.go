@@ -106,14 +106,11 @@ func (l *lowering) placed(v object.Value) *spot {
 	return &spot{old: v, place: place{from: start, valueFrom: start, head: start, start: start, end: end}}
 }
 
-// anchorsBytes is the size from which a document is not edited if it has anchors: of such a document all has to be read again for
-// each change.
-const anchorsBytes = 128 << 10
-
-// checkAnchors refuses to edit an object that stands somewhere else too.
+// checkAnchors refuses to edit an object that stands somewhere else too, or in a document so large that it cannot be read again for each
+// change: what an anchor is for may be anywhere in it.
 func (l *lowering) checkAnchors() error {
-	if len(l.before) > anchorsBytes {
-		return l.refuse(nil, "the document has anchors and is larger than %d KiB; make the change by hand, or split it", anchorsBytes>>10)
+	if len(l.before) > wholeBytes {
+		return l.refuse(nil, "the document has anchors and is larger than %d KiB; make the change by hand, or split it", wholeBytes>>10)
 	}
 	at := l.placed(l.doc)
 	for i, e := range l.at {

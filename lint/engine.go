@@ -87,20 +87,22 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
-		list[i] = target{object: o, view: ViewFiles}
+		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list)
+	return runTargets(ctx, ix, list)
 }
 
 // target is an object to judge.
 type target struct {
+	engine    *Engine // that judges it
 	object    *object.Object
 	old       *object.Object // see Pass
 	operation string         // see Pass
 	view      View           // where it is judged: rules of another view are left out
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
+// runTargets judges targets in the light of one mesh.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -110,7 +112,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			if i >= len(targets) || ctx.Err() != nil {
 				return
 			}
-			e.judge(ctx, ix, &targets[i], &visits[i])
+			targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
 		}
 	}
 	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
@@ -121,7 +123,11 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
 	}
-	r := &Report{Profile: e.profileOf(visits)}
+	engines := enginesOf(targets)
+	r := &Report{}
+	for _, e := range engines {
+		r.Profile = r.Profile.merge(e.profileOf(visits))
+	}
 	for i := range visits {
 		if err := visits[i].err; err != nil {
 			return nil, err
@@ -133,7 +139,9 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	for _, e := range engines {
+		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	}
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
@@ -149,6 +157,17 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	return r, nil
 }
 
+// enginesOf lists the engines that judge targets.
+func enginesOf(targets []target) []*Engine {
+	var out []*Engine
+	for i := range targets {
+		if e := targets[i].engine; !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
 func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []Skip {
 	var out []Skip
@@ -159,7 +178,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []
 		}
 		concerned := false
 		for i := range targets {
-			if concerned = a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+			if concerned = targets[i].engine == e && a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
 				break
 			}
 		}
@@ -436,49 +455,25 @@ type Input struct {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := e.account(in)
-	focus := map[*object.File]bool{}
-	for _, f := range in.Files {
-		focus[f] = true
-	}
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range scopes {
-		ix := e.indexOf(s, len(scopes) > 1)
-		var targets []*object.Object
-		for _, f := range s.own {
-			if !focus[f] {
-				continue
-			}
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged {
-					targets = append(targets, o)
-				}
-			}
-		}
-		part, err := e.Run(ctx, ix, targets)
-		if err != nil {
-			return nil, err
-		}
-		r.merge(part)
-		r.Scopes = append(r.Scopes, s.describe())
-	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
-	r.sort()
-	r.Profile.sort()
-	tellApart(r)
-	return r, nil
+	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.
 func (e *Engine) account(in Input) *Report {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	r := &Report{Rules: e.Rules()}
+	for _, f := range in.Files {
+		e.lintFile(f, r)
+	}
+	r.count(in)
+	return r
+}
+
+// count adds to a report what was read, and what of it was not.
+func (r *Report) count(in Input) {
+	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
 	}
 	for _, f := range slices.Concat(in.Files, in.Around) {
 		r.Stats.Objects += len(f.Objects)
@@ -497,7 +492,6 @@ func (e *Engine) account(in Input) *Report {
 			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
 		}
 	}
-	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.

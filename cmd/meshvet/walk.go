@@ -38,8 +38,9 @@ const stdinName = "<stdin>"
 
 // walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
-	cwd     string      // absolute; names are relative to it
-	exclude *pathFilter // of the configuration
+	cwd     string   // absolute; names are relative to it
+	exclude excluder // what the configuration leaves out
+	configs *configs // told which folders are walked; nil if nobody wants to know
 	note    func(format string, args ...any)
 
 	taken    map[string]bool      // absolute paths of files
@@ -49,6 +50,9 @@ type walker struct {
 	lost     []lint.Skip          // what should have said which files to read, and could not be read itself
 }
 
+// excluder says which glob leaves a file or folder out, by its absolute path; "" = none.
+type excluder interface{ match(abs string) string }
+
 // mark is what names of one file have in common, so that few files need to be compared.
 type mark struct{ size, modified int64 }
 
@@ -57,7 +61,10 @@ type takenFile struct {
 	info fs.FileInfo
 }
 
-func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
+func newWalker(cwd string, exclude excluder, note func(string, ...any)) *walker {
+	if exclude == nil {
+		exclude = (*pathFilter)(nil)
+	}
 	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
 }
 
@@ -181,6 +188,9 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 	if err != nil {
 		out = append(out, source{name: w.name(dir, asked), path: dir, err: plainError(err)})
 	}
+	if w.configs != nil {
+		w.configs.enter(dir, entries)
+	}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		switch {
@@ -216,21 +226,30 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 // addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path. matched is
 // false for one that names nothing, as opposed to what is read already.
 func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
-	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
-	if !strings.ContainsAny(wild, `*?[{\`) {
-		return w.add(filepath.Join(base, filepath.FromSlash(glob))), true
+	dir, filter := globFolder(base, glob)
+	if filter == nil {
+		return w.add(dir), true
 	}
-	dir := filepath.Join(base, filepath.FromSlash(fixed))
 	if _, err := os.Stat(dir); err != nil {
 		return nil, false
 	}
-	filter := newPathFilter(base, []string{glob})
 	sources = w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
 		in := filter.match(p) != ""
 		matched = matched || in
 		return in
 	})
 	return sources, matched
+}
+
+// globFolder is the folder that a pattern of the configuration is about, and what of it the pattern names; nil = the folder, or file,
+// itself.
+func globFolder(base, glob string) (string, *pathFilter) {
+	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
+	if !strings.ContainsAny(wild, `*?[{\`) {
+		return filepath.Join(base, filepath.FromSlash(glob)), nil
+	}
+	dir := filepath.Join(base, filepath.FromSlash(fixed))
+	return dir, newPathFilter(dir, []string{wild})
 }
 
 // anyMatch says whether a pattern matches any manifest, read or not.

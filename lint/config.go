@@ -33,6 +33,9 @@ type Config struct {
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
+	// Baseline is a file with findings that are known, relative to Folder; "" = none. The webhook does not read it.
+	Baseline   string
+	BaselineAt object.Location // where it is named
 
 	// PathOf turns the name of a file into its path below the folder that the paths of Overrides are relative to, "" if it is not below
 	// it. nil = names are such paths.
@@ -46,7 +49,7 @@ type Config struct {
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 
-	excludeIn, contextIn, scopesIn string // the folders that these are relative to, until all files are read
+	excludeIn, contextIn, scopesIn, baselineIn string // the folders that these are relative to, until all files are read
 }
 
 // RuleConfig is what the configuration says about one rule.
@@ -89,7 +92,13 @@ func (r *configReader) keys(cfg *Config) map[string]func(object.Path, object.Val
 		"scopes": func(at object.Path, v object.Value) {
 			cfg.Scopes, cfg.scopesIn = r.scopes(at, v), r.folder
 		},
-		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"istio": func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"baseline": func(at object.Path, v object.Value) {
+			cfg.Baseline, cfg.BaselineAt, cfg.baselineIn = r.string(at, v), r.doc.Locate(at), r.folder
+			if v.Type() == object.String && (strings.TrimSpace(cfg.Baseline) == "" || strings.HasPrefix(cfg.Baseline, "/")) {
+				r.fail(at, "baseline %q is no path relative to this file", cfg.Baseline)
+			}
+		},
 		"webhook": func(at object.Path, v object.Value) { r.admission(at, v, &cfg.Admission) },
 	}
 }

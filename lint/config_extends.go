@@ -177,6 +177,9 @@ func (l *loading) place(folder string) {
 	}
 	above(c.excludeIn, c.Exclude)
 	above(c.contextIn, c.Context)
+	if c.Baseline != "" {
+		above(c.baselineIn, []string{c.Baseline})
+	}
 	for _, s := range c.Scopes {
 		above(c.scopesIn, s.Paths)
 	}
@@ -204,6 +207,9 @@ func (l *loading) place(folder string) {
 	}
 	replace(c.Exclude, c.excludeIn)
 	replace(c.Context, c.contextIn)
+	if c.Baseline != "" && c.baselineIn != home {
+		c.Baseline = path.Join(strings.TrimPrefix(strings.TrimPrefix(c.baselineIn, home), "/"), c.Baseline)
+	}
 	for _, s := range c.Scopes {
 		replace(s.Paths, c.scopesIn)
 	}

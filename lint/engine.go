@@ -149,7 +149,8 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target) (*Report,
 	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.Suppressed = splitSuppressed(dropSuperseded(r.Findings))
+	r.Findings, r.superseded = dropSuperseded(r.Findings)
+	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -549,7 +550,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			if a.severity != nil {
 				found.Severity = *a.severity
 			}
-			found.fingerprint = fingerprint(&found, nil)
+			found.identify(nil)
 			r.Findings = append(r.Findings, found)
 		}
 		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {

@@ -42,7 +42,7 @@ func LintGroups(ctx context.Context, groups []Group, dir string) (*Report, error
 			r.merge(part)
 			r.Scopes = append(r.Scopes, s.describe())
 		}
-		r.Skipped = append(r.Skipped, leftOut(v.scopes)...)
+		r.Skipped = append(r.Skipped, leftOut(v.scopes, func(f *object.File) bool { return len(groups) == 1 || v.judgedBy[f] != nil })...)
 	}
 	if len(views) > 1 {
 		r.Scopes = distinctScopes(r.Scopes)

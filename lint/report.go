@@ -9,17 +9,26 @@ import (
 // Report is the outcome of a run.
 type Report struct {
 	Findings []Finding
-	// Suppressed are the findings that the author of the object silenced. They are not among Findings.
+	// Suppressed are the findings that somebody accepted: the author of the object, or a baseline. They are not among Findings.
 	Suppressed []SuppressedFinding
 	Problems   []object.Problem // what makes the run itself fail
 	Skipped    []Skip
 	Scopes     []Scope
 	Stats      Stats
+	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules      []*Meta  // the rules that were selected, by ID
 	Profile    *Profile // nil unless the configuration asks for it
+	// Baseline says what became of the entries of a baseline; nil without one.
+	Baseline *BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
+
+	superseded []Finding // what findings leave out, since another one names its cause
 }
+
+// Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs
+// has to know that they were there.
+func (r *Report) Superseded() []Finding { return r.superseded }
 
 // Skip is a rule that did not judge an object, or a file that was not judged, with the reason; or what is said in an object's annotations
 // to no effect.
@@ -81,6 +90,7 @@ func (r *Report) Count(s Severity) int {
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
+	r.superseded = append(r.superseded, other.superseded...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged

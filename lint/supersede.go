@@ -6,8 +6,8 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// dropSuperseded removes the findings whose cause another finding already names, as the rules' Supersedes say.
-func dropSuperseded(findings []Finding) []Finding {
+// dropSuperseded takes out the findings whose cause another finding already names, as the rules' Supersedes say.
+func dropSuperseded(findings []Finding) (kept, superseded []Finding) {
 	// Only findings near each other can supersede: on one object, on an object that the stronger one names, and on the
 	// ServiceEntries of a host that both are about. What is found on another DestinationRule concerns other clients.
 	type near struct {
@@ -84,13 +84,15 @@ func dropSuperseded(findings []Finding) []Finding {
 			}
 		}
 	}
-	out := findings[:0]
+	kept = findings[:0]
 	for i := range findings {
-		if !dropped[i] {
-			out = append(out, findings[i])
+		if dropped[i] {
+			superseded = append(superseded, findings[i])
+		} else {
+			kept = append(kept, findings[i])
 		}
 	}
-	return out
+	return kept, superseded
 }
 
 // allIn says whether every port that a finding is about is accounted for; one about no port in particular is not.

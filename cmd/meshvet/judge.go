@@ -59,7 +59,7 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	return lint.LintGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
 }
 
-// groups puts files under their configurations. What a group sees is what a run over its files alone would: what the context of its
+// groups puts files under their configurations; files of one that is wrong are left out. What a group sees is what a run over its files alone would: what the context of its
 // configuration names. By default that is the repository, and whatever else is judged.
 func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 	all := j.configs.governing(files)
@@ -70,12 +70,26 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 			group.Around = j.inView(&g, files, around)
 		}
 		var err error
-		if group.Engine, err = lint.New(j.rules, g.config.anchored(j.walker, group.Files, group.Around)); err != nil {
+		group.Engine, err = lint.New(j.rules, g.config.anchored(j.walker, group.Files, group.Around))
+		var wrong *lint.ConfigError
+		if len(g.config.problems) > 0 || errors.As(err, &wrong) {
+			continue // those of files that are judged were found to be right
+		}
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, group)
 	}
 	return out, nil
+}
+
+// earlier judges files as they were, as far as it matters to a report about them as they are.
+func (j *judge) earlier(ctx context.Context, files, around []*object.File, now *lint.Report) (*lint.Report, error) {
+	groups, err := j.groups(slices.Concat(files, around), nil) // what is only around now may have been at fault then
+	if err != nil {
+		return nil, err
+	}
+	return lint.EarlierGroups(ctx, groups, filepath.ToSlash(j.walker.cwd), now)
 }
 
 // inView are the files beside its own that a group sees, of several.
@@ -100,7 +114,7 @@ func (j *judge) inView(g *governed, files, around []*object.File) []*object.File
 		}
 		abs := j.walker.absolute(filepath.FromSlash(f.Name))
 		if c.Context == nil {
-			return judged || f.Name != stdinName && c.repo != "" && isBelow(c.repo, abs)
+			return judged || f.Name != stdinName && c.repo != "" && isWithin(c.repo, abs)
 		}
 		return f.Name != stdinName && slices.ContainsFunc(globs, func(v viewFilter) bool { return v.match(abs) })
 	}
@@ -130,7 +144,7 @@ func newViewFilter(base, glob string) viewFilter {
 }
 
 func (v viewFilter) match(abs string) bool {
-	return isBelow(v.folder, abs) && (v.wild == nil || v.wild.match(abs) != "")
+	return isWithin(v.folder, abs) && (v.wild == nil || v.wild.match(abs) != "")
 }
 
 // meshes cuts files into meshes as the configuration of the first path does.

@@ -37,6 +37,10 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+
+	baseline      string
+	writeBaseline string
+	since         string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -98,8 +102,11 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -141,9 +148,21 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if f.since != "" && slices.Contains(args, "-") {
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
@@ -192,13 +211,17 @@ func exitCode(r *lint.Report, failOn string) int {
 // lintRun is what one run of lint works with.
 type lintRun struct {
 	flags   *lintFlags
-	note    func(format string, args ...any)
+	note    func(format string, args ...any) // tells what is told under --verbose
+	say     func(format string, args ...any) // tells what is told unless --quiet is given
 	walker  *walker
 	configs *configs
-	config  *settings // of the first path
-	repo    string    // absolute root of the repository of the first path, "" without one
+	config  *settings      // of the first path
+	used    []*settings    // of the files that are judged
+	known   *knownFindings // nil without a baseline
+	repo    string         // absolute root of the repository of the first path, "" without one
 	stdin   io.Reader
 	args    []string
+	since   *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -212,12 +235,20 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	say := func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	r := &lintRun{flags: f, note: note, walker: w, stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
 	if err := r.findConfigs(); err != nil {
+		return nil, err
+	}
+	if r.known, err = r.baseline(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -257,6 +288,15 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	r.complete(rep, in)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
+	if err := r.settleBaseline(ctx, rep, in); err != nil {
+		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, rep); err != nil {
+			return nil, err
+		}
+	}
 	return rep, nil
 }
 
@@ -304,7 +344,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	}
 	var rules []lint.Rule
 	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
-		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) {
+		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
@@ -318,6 +358,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	}
 	if len(judged) > 0 {
 		used = configsOf(r.configs.governing(judged))
+		r.used = used
 		more, asked := r.contextSources(used)
 		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {

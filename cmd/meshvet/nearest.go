@@ -30,7 +30,7 @@ type configs struct {
 func newConfigs(w *walker, only *settings, paths []string, stdinName string, adjust func(*settings)) *configs {
 	c := &configs{walker: w, only: only, adjust: adjust, byFolder: map[string]*settings{}, bound: map[string]string{}}
 	for i, path := range paths {
-		if i > 0 && path != "-" && slices.ContainsFunc(c.bounds, func(b string) bool { return isBelow(b, w.absolute(path)) }) {
+		if i > 0 && path != "-" && slices.ContainsFunc(c.bounds, func(b string) bool { return isWithin(b, w.absolute(path)) }) {
 			continue
 		}
 		start := w.startFolder(path, stdinName)
@@ -114,7 +114,7 @@ func (c *configs) boundOf(dir string) string {
 	}
 	bound := ""
 	for _, b := range c.bounds {
-		if isBelow(b, dir) && (bound == "" || len(b) < len(bound)) {
+		if isWithin(b, dir) && (bound == "" || len(b) < len(bound)) {
 			bound = b
 		}
 	}
@@ -195,12 +195,6 @@ func repositoryAt(dir string) string {
 		return dir
 	}
 	return ""
-}
-
-// isBelow says whether a path is a folder or lies below it.
-func isBelow(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // findConfigs makes the finder of a run, and finds the configuration of its first path. What is wrong with the content of one is

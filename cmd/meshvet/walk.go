@@ -241,8 +241,7 @@ func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
 	return sources, matched
 }
 
-// globFolder is the folder that a pattern of the configuration is about, and what of it the pattern names; nil = the folder, or file,
-// itself.
+// globFolder is the folder that a pattern is matched in, and what is matched; without wildcards, the path that it is and nil.
 func globFolder(base, glob string) (string, *pathFilter) {
 	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
 	if !strings.ContainsAny(wild, `*?[{\`) {

@@ -27,11 +27,11 @@ type Engine struct {
 	byKind     map[object.Kind][]*activeRule
 	plain      *ruleSet // of objects for which no override holds
 	conditions []condition
-	sets       sync.Map         // of objects for which some conditions hold, by which
-	inFile     sync.Map         // which conditions a file meets, by its name
-	terms      map[string]*term // what words in suppressions mean, in lower case
+	sets       sync.Map // of objects for which some conditions hold, by which
+	inFile     sync.Map // which conditions a file meets, by its name
 	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
 	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
 	schema func() (*schema.Validator, error)
 }
 

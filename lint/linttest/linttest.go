@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,10 +23,10 @@ import (
 	"sync"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/edit"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/proof"
 )
@@ -615,54 +614,14 @@ func created(t reporter, x lint.Fix) (file *object.File, fault string) {
 	return file, ""
 }
 
-// patch is Patch for a fix that must apply.
+// patch is edit.Patch for a fix that must apply.
 func patch(t reporter, o *object.Object, ops []lint.Op) *object.Object {
 	t.Helper()
-	patched, err := Patch(o, ops)
+	patched, err := edit.Patch(o, ops)
 	if err != nil {
 		t.Fatalf("fix of %s: %s", o.Key, err)
 	}
 	return patched
-}
-
-// Patch applies operations to an object as a JSON Patch tool would.
-func Patch(o *object.Object, ops []lint.Op) (*object.Object, error) {
-	type wire struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
-	var list []wire
-	for _, op := range ops {
-		list = append(list, wire{string(op.Kind), op.Path.Pointer(), op.Value})
-	}
-	js, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("write the patch: %w", err)
-	}
-	p, err := jsonpatch.DecodePatch(js)
-	if err != nil {
-		return nil, fmt.Errorf("read the patch: %w", err)
-	}
-	doc, err := json.Marshal(o.Root())
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", o, err)
-	}
-	out, err := p.Apply(doc)
-	if err != nil {
-		return nil, fmt.Errorf("apply %s: %w", js, err)
-	}
-	var raw map[string]any
-	dec := json.NewDecoder(bytes.NewReader(out))
-	dec.UseNumber()
-	if err := dec.Decode(&raw); err != nil {
-		return nil, fmt.Errorf("read what is patched: %w", err)
-	}
-	patched, err := object.FromMap(raw)
-	if err == nil && patched == nil {
-		err = errors.New("what is patched is no object")
-	}
-	return patched, err
 }
 
 // withObject is the file with one object replaced by its patched form.

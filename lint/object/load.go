@@ -239,7 +239,8 @@ type loader struct {
 	limits Limits
 	tree   treeBuilder
 	run    run
-	pieces int // documents so far, the empty ones too
+	doc    document // the one whose objects are being taken out
+	pieces int      // documents so far, the empty ones too
 	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
 	unreadTemplate *Notice
 	loose          bool // a document that is no manifest is noted
@@ -309,6 +310,7 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 		v, err = l.tree.parse(p.start, p.end)
 	}
 	if err == nil {
+		l.doc = document{v, uint32(p.start), uint32(p.end)}
 		l.addObjects(v, typed{})
 		l.looseManifests(v, text)
 		return true
@@ -422,6 +424,7 @@ func (l *loader) addObjects(root Value, list typed) {
 			"%s is not judged: %s holds %d items, and %d are the most; shorten it, or split the object", strings.TrimSpace(o.Key.String()), cmp.Or(long.Key(), "a list"), long.Len(), l.limits.ObjectItems)
 		return
 	}
+	o.doc = l.doc
 	f.Objects = append(f.Objects, o)
 }
 

@@ -18,6 +18,7 @@ type Object struct {
 
 	file *File // nil for an object from a cluster
 	root Value
+	doc  document
 	// inherited says that kind and apiVersion are those of the list that the object stands in.
 	inherited bool
 
@@ -78,6 +79,19 @@ func (o *Object) longList(limit int) Value {
 
 // Size is the number of values in the manifest: mappings, lists, and what is in them.
 func (o *Object) Size() int { return int(o.root.end() - o.root.i) }
+
+// document is where an object stands in its file.
+type document struct {
+	root       Value
+	start, end uint32
+}
+
+// Document returns the value of the document that holds the object, and the bytes of the file in which it stands, with the
+// document's marker and the comments around it. The value is that of a list if the object is an item of one. ok is false for an
+// object without a file.
+func (o *Object) Document() (root Value, start, end int, ok bool) {
+	return o.doc.root, int(o.doc.start), int(o.doc.end), o.file != nil && o.doc.root.Exists()
+}
 
 // Root is the whole manifest.
 func (o *Object) Root() Value { return o.root }

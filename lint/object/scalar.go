@@ -173,6 +173,15 @@ func parseInt(s string, base int) (yamlValue, bool) {
 	return nil, false
 }
 
+// PlainString says whether Kubernetes' reader, and any other of YAML 1.1 or 1.2, takes a scalar without quotes for a string, if it
+// can stand without quotes at all. It errs on the side of false.
+func PlainString(s string) bool {
+	return isPlainString(s) && !isTimestamp(s) && !sexagesimal.MatchString(s) && s != "=" && s != "<<"
+}
+
+// sexagesimal is how YAML 1.1 writes numbers to the base of 60. To Kubernetes such a value is a string all the same.
+var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+
 // isPlainString says whether a scalar without quotes and tag is a string.
 func isPlainString(s string) bool {
 	if s == "" || maybeNumber(s) {

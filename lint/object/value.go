@@ -243,6 +243,27 @@ func (v Value) Strings() []string {
 	return out
 }
 
+// Span returns the bytes of the file that hold the value, without its key, anchor and tag. What comes through an alias or a merge
+// key (<<) has the bytes of what that stands for, which are not between those of its neighbours. The span of a value that is not
+// written (`key:`) is empty. ok is false for an absent value and for one from a cluster.
+func (v Value) Span() (start, end int, ok bool) {
+	if v.t == nil || v.t.text == "" {
+		return 0, 0, false
+	}
+	n := v.node()
+	return int(n.start), int(n.end), true
+}
+
+// KeySpan returns the bytes of the file that hold the mapping key under which the value stands, with its quotes. ok is false if the
+// value has no key, or no file.
+func (v Value) KeySpan() (start, end int, ok bool) {
+	if v.t == nil || v.t.text == "" {
+		return 0, 0, false
+	}
+	n := v.node()
+	return int(n.keyStart), int(n.keyEnd), n.keyEnd > n.keyStart
+}
+
 // Any returns the value as encoding/json would with integers kept: nil, bool, int64, float64, string, []any, map[string]any.
 func (v Value) Any() any {
 	switch v.Type() {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/edit"
 	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/envoy"
 	"github.com/meshvet/meshvet/lint/linttest"
@@ -174,7 +175,7 @@ func (p *prover) removal(ctx context.Context, t *tally, m *agree.Mesh, o *object
 	var changed *object.Object
 	if !path.Equal(object.Path{"spec", "host"}) {
 		var err error
-		changed, err = linttest.Patch(o, []lint.Op{{Kind: lint.Remove, Path: path}})
+		changed, err = edit.Patch(o, []lint.Op{{Kind: lint.Remove, Path: path}})
 		if err != nil {
 			return fmt.Errorf("%s: %s at %s: %w", m.Name, f.Rule.ID, path, err)
 		}
@@ -325,7 +326,7 @@ func filler(ctx context.Context) (*object.Object, error) {
 // fix applies a fix that is called safe, and looks at every path that changes: it must be inert there, or be one to which a value that
 // the author wrote compiles.
 func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Object, f *lint.Finding, fix *lint.Fix, proxies []effective.Proxy) error {
-	changed, err := linttest.Patch(o, fix.Ops)
+	changed, err := edit.Patch(o, fix.Ops)
 	if err != nil {
 		return fmt.Errorf("%s: the fix of %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 	}

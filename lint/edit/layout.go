@@ -1,0 +1,372 @@
+package edit
+
+import (
+	"encoding/json"
+	"sort"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// place is where a value stands in the text.
+type place struct {
+	from       int // where its field or item begins: at the key, the dash, or in a flow list at the value
+	valueFrom  int // behind the colon or dash; in a flow list = from
+	head       int // behind the last of colon, dash, anchor and tag: where a value can be written
+	start, end int // the value itself, or its alias; both = head if nothing is written
+	nothing    bool
+	alias      bool
+	anchor     string
+	tag        span // empty if there is none
+	flow       bool // it stands in a flow collection
+}
+
+// inner is how the inside of a mapping or list stands in the text.
+type inner struct {
+	flow   bool
+	bare   bool            // a flow mapping of one pair without brackets, in a list
+	merge  bool            // the mapping has merge keys
+	merged map[string]bool // what these bring in
+	col    int             // in block style, the column of keys or dashes
+}
+
+// locate fills in the place of a spot, of which from and valueFrom are known. What it stands in ends at limit.
+func (l *lowering) locate(s *spot, valueFrom, limit int) error {
+	p := &s.place
+	start, end, _ := s.old.Span()
+	p.valueFrom, p.head = valueFrom, valueFrom
+	empty := s.old.Type() == object.Null && start == end
+	off := skipBlank(l.text, valueFrom, limit)
+	behind := valueFrom
+	for off < limit && (l.text[off] == '&' || l.text[off] == '!') && (empty || off != start) && s.old != l.doc {
+		if empty && strings.IndexByte(l.text[behind:off], '\n') >= 0 {
+			break // of the next key
+		}
+		stop := off + 1
+		for stop < limit && !isBlank(l.text[stop]) && (l.text[off] == '!' || isAnchorChar(l.text[stop])) {
+			stop++
+		}
+		if l.text[off] == '&' {
+			p.anchor = l.text[off+1 : stop]
+		} else {
+			p.tag = span{off, stop}
+		}
+		p.head, behind = stop, stop
+		off = skipBlank(l.text, stop, limit)
+	}
+	if empty && off < limit && strings.IndexByte(l.text[behind:off], '\n') >= 0 {
+		off = limit // what follows belongs to somebody else
+	}
+	if s.old == l.doc { // the marker and directives come before it
+		p.start, p.end, p.head = start, end, start
+		return nil
+	}
+	switch {
+	case off < limit && l.text[off] == '*':
+		p.alias, p.start, p.end = true, off, off+1
+		for p.end < limit && isAnchorChar(l.text[p.end]) {
+			p.end++
+		}
+	case empty:
+		p.nothing, p.start, p.end = true, p.head, p.head
+	case start < p.head || end > limit:
+		return l.refuse(s.path, "%s stands in the text in a way that is not understood; change it by hand", s.path)
+	default:
+		p.start, p.end = start, end
+	}
+	return nil
+}
+
+// list finds the fields or items of a mapping or list in the text.
+func (l *lowering) list(s *spot) error {
+	if s.open || s.isNew() || s.old.Type() != object.Map && s.old.Type() != object.List {
+		return nil
+	}
+	s.open = true
+	p, in := &s.place, &s.inner
+	first := l.text[p.start]
+	isMap := s.old.Type() == object.Map
+	in.flow = p.flow || first == '{' && isMap || first == '[' && !isMap
+	in.bare = in.flow && isMap && first != '{'
+	if in.bare {
+		return l.refuse(s.path, "%s is a pair in a list without braces; put it into braces", s.path)
+	}
+	if isMap {
+		return l.listFields(s)
+	}
+	return l.listItems(s)
+}
+
+func (l *lowering) listFields(s *spot) error {
+	p, in := &s.place, &s.inner
+	in.col = -1
+	type own struct {
+		v        object.Value
+		from, to int
+	}
+	var fields []own
+	for _, f := range s.old.Fields() {
+		ks, ke, ok := f.KeySpan()
+		if !ok || ks < p.start || ke > p.end {
+			in.note(f.Key())
+			continue
+		}
+		fields = append(fields, own{f, ks, ke})
+		if col := l.column(ks); in.col < 0 || col < in.col {
+			in.col = col
+		}
+	}
+	sort.Slice(fields, func(i, j int) bool { return fields[i].from < fields[j].from })
+	before := p.start
+	if in.flow {
+		before++
+	}
+	for i, f := range fields {
+		if !in.flow && l.column(f.from) != in.col {
+			in.note(f.v.Key()) // of a mapping that a merge key holds itself
+			continue
+		}
+		if strings.Contains(l.text[min(before, f.from):f.from], "<<") {
+			in.merge = true
+			if in.flow {
+				return l.refuse(s.path, "%s has a merge key (<<); change it by hand, or write it out", s.path)
+			}
+		}
+		k := &spot{path: s.path.Child(f.v.Key()), key: f.v.Key(), old: f.v, place: place{from: f.from, flow: in.flow}}
+		limit := p.end
+		if i+1 < len(fields) && fields[i+1].from > f.to {
+			limit = fields[i+1].from
+		}
+		colon := skipBlank(l.text, f.to, limit)
+		valueFrom := f.to
+		if colon < limit && l.text[colon] == ':' {
+			valueFrom = colon + 1
+		} else if !in.flow {
+			return l.refuse(k.path, "the key %s has no colon; change it by hand", k.path)
+		}
+		// What a missing value of the last field has behind it is beyond the mapping.
+		if err := l.locate(k, valueFrom, max(limit, valueFrom)); err != nil {
+			return err
+		}
+		if err := l.checkLead(s, k); err != nil {
+			return err
+		}
+		before = max(before, k.place.end)
+		s.kids = append(s.kids, k)
+	}
+	if strings.Contains(l.text[min(before, p.end):p.end], "<<") || len(in.merged) > 0 {
+		in.merge = true
+		if in.flow {
+			return l.refuse(s.path, "%s has a merge key (<<); change it by hand, or write it out", s.path)
+		}
+	}
+	return nil
+}
+
+func (in *inner) note(merged string) {
+	if in.merged == nil {
+		in.merged = map[string]bool{}
+	}
+	in.merged[merged], in.merge = true, true
+}
+
+// checkLead refuses a key or dash with something before it that is not known to be moved with it.
+func (l *lowering) checkLead(s, k *spot) error {
+	p := &k.place
+	if s.inner.flow {
+		before := s.place.start + 1
+		if n := len(s.kids); n > 0 {
+			before = s.kids[n-1].place.end
+		}
+		for off := before; off < p.from; off = skipBlank(l.text, off, p.from) {
+			if off == p.from {
+				break
+			}
+			if c := l.text[off]; c != ',' && !isBlank(c) && c != '#' {
+				return l.refuse(k.path, "%s has an anchor, a tag or a ? before its key; change it by hand", k.path)
+			}
+			if l.text[off] != '#' {
+				off++
+			}
+		}
+		return nil
+	}
+	if strings.Trim(l.text[l.lineStart(p.from):p.from], " -") != "" {
+		return l.refuse(k.path, "%s has an anchor, a tag, a tab or a ? before its key; change it by hand", k.path)
+	}
+	return nil
+}
+
+func (l *lowering) listItems(s *spot) error {
+	p, in := &s.place, &s.inner
+	off := p.start
+	if in.flow {
+		off++
+	} else {
+		in.col = l.column(off)
+	}
+	items := s.old.Len()
+	for i, v := range s.old.Items() {
+		k := &spot{path: s.path.Child(i), old: v, place: place{flow: in.flow}}
+		off = skipBlank(l.text, off, p.end)
+		if in.flow && i > 0 {
+			if off >= p.end || l.text[off] != ',' {
+				return l.refuse(k.path, "%s stands in the text in a way that is not understood; change it by hand", k.path)
+			}
+			off = skipBlank(l.text, off+1, p.end)
+		}
+		k.place.from = off
+		valueFrom := off
+		if !in.flow {
+			if off > p.end || off >= len(l.text) || l.text[off] != '-' {
+				return l.refuse(k.path, "%s stands in the text in a way that is not understood; change it by hand", k.path)
+			}
+			valueFrom = off + 1
+		}
+		limit := max(p.end, valueFrom)
+		if i == items-1 && !in.flow {
+			limit = max(limit, min(l.lineEnd(valueFrom), l.end))
+		}
+		if err := l.locate(k, valueFrom, limit); err != nil {
+			return err
+		}
+		if err := l.checkLead(s, k); err != nil {
+			return err
+		}
+		off = k.place.end
+		s.kids = append(s.kids, k)
+	}
+	return nil
+}
+
+// lineStart is where the line of a byte begins.
+func (l *lowering) lineStart(off int) int {
+	return l.start + strings.LastIndexByte(l.text[l.start:off], '\n') + 1
+}
+
+// lineEnd is where the line after that of a byte begins; the document's last line may have no line end.
+func (l *lowering) lineEnd(off int) int {
+	if nl := strings.IndexByte(l.text[off:l.end], '\n'); nl >= 0 {
+		return off + nl + 1
+	}
+	return l.end
+}
+
+// textEnd is where the line of a byte ends, without its line end.
+func (l *lowering) textEnd(off int) int {
+	end := l.lineEnd(off)
+	return off + len(strings.TrimRight(l.text[off:end], "\r\n"))
+}
+
+func (l *lowering) column(off int) int { return off - l.lineStart(off) }
+
+// skipBlank returns the offset of the next byte before limit that is neither white space nor part of a comment.
+func skipBlank(text string, off, limit int) int {
+	for off < limit {
+		switch c := text[off]; {
+		case isBlank(c):
+			off++
+		case c == '#':
+			for off < limit && text[off] != '\n' {
+				off++
+			}
+		default:
+			return off
+		}
+	}
+	return off
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isAnchorChar(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c == '-'
+}
+
+// hasOddBreak says whether YAML sees more lines in a text than an editor does.
+func hasOddBreak(text string) bool {
+	if cr := strings.Count(text, "\r"); cr > 0 && cr != strings.Count(text, "\r\n") {
+		return true
+	}
+	return strings.Contains(text, "\u0085") || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")
+}
+
+// styleOf looks at a document to see how it is written: first at the object, then at what is around it.
+func styleOf(text string, start, end int, o, doc object.Value) style {
+	s := style{nl: "\n", quote: '"', colon: ": ", comma: ", ", listStep: -1}
+	for _, t := range []string{text[start:end], text} {
+		if nl := strings.IndexByte(t, '\n'); nl >= 0 {
+			if nl > 0 && t[nl-1] == '\r' {
+				s.nl = "\r\n"
+			}
+			break
+		}
+	}
+	column := func(off int) int { return off - start - strings.LastIndexByte(text[start:off], '\n') - 1 }
+	single, double := 0, 0
+	var walk func(v object.Value)
+	walk = func(v object.Value) {
+		at, _, _ := v.Span()
+		switch v.Type() {
+		case object.String:
+			if at >= start && at < end {
+				switch text[at] {
+				case '\'':
+					single++
+				case '"':
+					double++
+				}
+			}
+			return
+		case object.Map, object.List:
+		default:
+			return
+		}
+		ks, ke, ok := v.KeySpan()
+		if ok && ks >= start && at > ke && at < end && v.Len() > 0 && text[at] != '{' && text[at] != '[' && text[at] != '*' {
+			switch d := column(at) - column(ks); {
+			case strings.IndexByte(text[ke:at], '\n') < 0 || d < 0:
+			case v.Type() == object.Map && s.step == 0 && d > 0:
+				s.step = d
+			case v.Type() == object.List && s.listStep < 0:
+				s.listStep = d
+			}
+		}
+		for c := v.First(); c.Exists(); c = c.Next() {
+			walk(c)
+		}
+	}
+	walk(o)
+	if s.step == 0 || s.listStep < 0 {
+		walk(doc)
+	}
+	if single > 0 && double == 0 {
+		s.quote = '\''
+	}
+	first, _, _ := doc.Span()
+	if first < end && (text[first] == '{' || text[first] == '[') {
+		s.json = isJSON(text[first:end])
+		if c := doc.First(); c.Exists() {
+			ks, ke, ok := c.KeySpan()
+			if at, _, _ := c.Span(); ok && strings.IndexByte(text[first:ks], '\n') >= 0 {
+				s.pretty, s.step = s.json, column(ks)-column(first)
+			} else if ok && at == ke+1 {
+				s.colon = ":"
+			}
+			if next := c.Next(); next.Exists() && !s.pretty {
+				_, stop, _ := c.Span()
+				if ks, _, ok := next.KeySpan(); ok && ks == stop+1 {
+					s.comma = ","
+				}
+			}
+		}
+	}
+	if s.step <= 0 {
+		s.step = 2
+	}
+	s.listStep = max(s.listStep, 0)
+	return s
+}
+
+// isJSON says whether a text is one JSON value, and nothing else.
+func isJSON(text string) bool { return json.Valid([]byte(text)) }

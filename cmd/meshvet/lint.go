@@ -38,17 +38,24 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+
+	fix fixFlags
 }
 
-func (a *app) newLintCommand() *cobra.Command {
-	f := &lintFlags{
+func newLintFlags() *lintFlags {
+	return &lintFlags{
 		outputs:   outputs{list: []output{{format: "text"}}},
 		failOn:    newChoice("warning", "error", "warning", "info", "never"),
 		severity:  newChoice("info", "error", "warning", "info"),
 		enable:    list{hint: "RULE,…"},
 		disable:   list{hint: "RULE,…"},
 		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
+		fix:       newFixFlags(),
 	}
+}
+
+func (a *app) newLintCommand() *cobra.Command {
+	f := newLintFlags()
 	cmd := &cobra.Command{
 		Use:   "lint [PATH…|-]",
 		Short: "Judge manifests: files, folders, or - for standard input",
@@ -87,6 +94,14 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 			return err
 		},
 	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
+	f.fix.add(cmd)
+	return cmd
+}
+
+// add gives a command the flags.
+func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
@@ -120,7 +135,6 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		// It fails only for a flag that does not exist, which the stories about completion would show.
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
 	}
-	return cmd
 }
 
 // lint is one run. The exit code counts only without an error.
@@ -142,14 +156,26 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if err := f.fix.check(cmd); err != nil {
+		return 0, err
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.fix.on {
+		return a.fix(ctx, cmd, r)
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return a.tell(ctx, r, rep)
+}
+
+// tell writes the report of a run, and returns the exit code that it means.
+func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, error) {
+	f := r.flags
 	opt := report.Options{
 		NoExcerpt: f.noExcerpt,
 		Verbose:   f.verbose,
@@ -159,6 +185,7 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		Root:      r.repo,
 		Dir:       r.walker.cwd,
 	}
+	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
@@ -272,12 +299,17 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep, err := in.judge.lint(ctx, in.files, in.around)
+	rep, err := r.judge(ctx, in, in.files)
 	if err != nil {
 		return nil, err
 	}
 	r.complete(rep, in)
 	return rep, nil
+}
+
+// judge judges the files in focus, which may have changed since they were read.
+func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
+	return in.judge.lint(ctx, files, in.around)
 }
 
 // read reads the inputs. The policies are loaded, and the context is read, only if there is something to judge: a pre-commit hook is

@@ -50,6 +50,17 @@ func (f *fixFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// applied says which fixes a run applies: none, the safe ones, or the unsafe ones too.
+func (f *fixFlags) applied() lint.Safety {
+	switch {
+	case !f.on || f.diff:
+		return lint.NoFix
+	case f.unsafe:
+		return lint.Unsafe
+	}
+	return lint.Safe
+}
+
 func (a *app) newFixCommand() *cobra.Command {
 	f := newLintFlags()
 	f.fix.on = true
@@ -304,7 +315,7 @@ func tellFixes(w io.Writer, res *edit.Result, would bool) error {
 		line(&res.Caused[i], "comes with an unsafe fix", res.Caused[i].Message)
 	}
 	if res.Unfinished {
-		fmt.Fprintf(&b, "there are more fixes to apply after %d rounds; run it again\n", res.Rounds)
+		fmt.Fprintf(&b, "there are more fixes to apply; run it again\n")
 	}
 	switch n := len(res.Applied); {
 	case n == 0:

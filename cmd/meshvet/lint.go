@@ -184,6 +184,8 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 		DocsURL:   docsURL,
 		Root:      r.repo,
 		Dir:       r.walker.cwd,
+		Edits:     fixEdits(rep),
+		Fixed:     f.fix.applied(),
 	}
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {

@@ -40,7 +40,7 @@ type Result struct {
 	Report *lint.Report   // of the final state
 	Files  []*object.File // in their final state
 	Rounds int            // that changed something
-	// Unfinished says that there still are fixes to apply after MaxRounds.
+	// Unfinished says that there still are fixes to apply: after MaxRounds, or since there are so many that it would take minutes.
 	Unfinished bool
 }
 
@@ -96,7 +96,7 @@ func Fix(ctx context.Context, files []*object.File, judge Judge, opt Options) (*
 	if err != nil {
 		return nil, err
 	}
-	fx.result.Unfinished = len(p.accepted) > 0
+	fx.result.Unfinished = fx.result.Unfinished || len(p.accepted) > 0
 	return fx.finish(files), nil
 }
 
@@ -111,6 +111,7 @@ type fixer struct {
 	alone   map[subject]bool   // objects of which one proposal is applied at a time
 	single  bool               // one proposal at a time in all
 	kept    map[string]string  // what Options.Keep said of files
+	work    int                // see maxWork
 	seen    map[string][]state // what the text of a file was, by rounds in which it changed
 	caused  map[cause]bool     // findings that unsafe fixes brought about
 	applied []*proposal

@@ -15,6 +15,12 @@ import (
 // maxPlans is how often the edits of one file are put together in a round, each time with fewer fixes.
 const maxPlans = 8
 
+// maxBatch is how many fixes of one object are applied in a round.
+const maxBatch = 256
+
+// maxWork bounds what Fix reads again to see what its edits make of documents, in bytes; a second is worth some MiB.
+const maxWork = 128 << 20
+
 // plan is what a round would change.
 type plan struct {
 	accepted []*proposal
@@ -151,6 +157,9 @@ func (fx *fixer) lower(o *object.Object, list []*proposal) *batch {
 	if len(b.accepted) == 0 {
 		return nil
 	}
+	if !fx.affords(o) {
+		return nil
+	}
 	var err error
 	if b.edits, err = Lower(o, b.ops); err == nil {
 		return b
@@ -170,10 +179,23 @@ func (fx *fixer) lower(o *object.Object, list []*proposal) *batch {
 		return first
 	}
 	both := combine(o, slices.Concat(first.accepted, second.accepted), false)
+	if !fx.affords(o) {
+		return first
+	}
 	if both.edits, err = Lower(o, both.ops); err != nil {
 		return first
 	}
 	return both
+}
+
+// affords says whether a document may be read once more, and counts that.
+func (fx *fixer) affords(o *object.Object) bool {
+	_, start, end, ok := o.Document()
+	if fx.work += end - start; ok && fx.work > maxWork {
+		fx.result.Unfinished = true
+		return false
+	}
+	return true
 }
 
 // refuseFor refuses a proposal that could not be lowered.
@@ -190,7 +212,7 @@ func (fx *fixer) refuseFor(p *proposal, err error) {
 // operations is applied along with it.
 func combine(o *object.Object, list []*proposal, alone bool) *batch {
 	b := &batch{object: o}
-	for _, p := range list {
+	for _, p := range list[:min(len(list), maxBatch)] {
 		if slices.ContainsFunc(b.accepted, func(a *proposal) bool { return reflect.DeepEqual(a.fix.Ops, p.fix.Ops) }) {
 			b.accepted = append(b.accepted, p)
 			continue
@@ -325,6 +347,9 @@ func (fx *fixer) create(o *object.Object, list []*proposal, made *creations) *ba
 			continue
 		case fx.alone[p.cause.subject] && len(b.accepted) > 0:
 			continue
+		}
+		if len(b.accepted) == maxBatch || !fx.affords(o) {
+			break
 		}
 		edits, err := Create(o, raw)
 		if err != nil {

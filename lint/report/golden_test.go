@@ -36,11 +36,13 @@ var goldens = []struct {
 	{"github-suppressed", "github", Options{}, suppressed},
 	{"json", "json", Options{}, fixture},
 	{"json-errors", "json", Options{MinSeverity: lint.Error}, fixture},
+	{"json-edits", "json", Options{Edits: edits}, fixture},
 	{"json-empty", "json", Options{}, empty},
 	{"json-suppressed", "json", Options{}, suppressed},
 	{"json-suppressed-warnings", "json", Options{MinSeverity: lint.Warning}, suppressed},
 	{"sarif", "sarif", Options{Version: "v1.2.3", DocsURL: "https://meshvet.example/rules/"}, fixture},
 	{"sarif-root", "sarif", Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}, fixture},
+	{"sarif-edits", "sarif", Options{Edits: edits, Root: "/src", Dir: "/src/deploy"}, fixture},
 	{"sarif-empty", "sarif", Options{}, empty},
 	{"sarif-suppressed", "sarif", Options{}, suppressed},
 }

@@ -27,6 +27,9 @@ type Config struct {
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
+	// Baseline is a file with findings that are known, relative to the folder of Source; "" = none. The webhook does not read it.
+	Baseline   string
+	BaselineAt object.Location // where it is named
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
@@ -70,6 +73,12 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
 		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
 		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"baseline": func(at object.Path, v object.Value) {
+			cfg.Baseline, cfg.BaselineAt = r.string(at, v), r.doc.Locate(at)
+			if v.Type() == object.String && (strings.TrimSpace(cfg.Baseline) == "" || strings.HasPrefix(cfg.Baseline, "/")) {
+				r.fail(at, "baseline %q is no path relative to this file", cfg.Baseline)
+			}
+		},
 		"webhook": func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
 	})
 	return cfg, r.problems

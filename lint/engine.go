@@ -567,7 +567,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 			if a.severity != nil {
 				found.Severity = *a.severity
 			}
-			found.fingerprint = fingerprint(&found, nil)
+			found.identify(nil)
 			r.Findings = append(r.Findings, found)
 		}
 		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {

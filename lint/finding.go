@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,8 +24,12 @@ type Finding struct {
 	Related  []Related
 	Fixes    []Fix
 	Subject  Subject
+	// Caused says that a change brings the finding in, and that the change is not in the file of the finding. See Report.Since.
+	Caused bool
 
 	fingerprint string
+	place       string       // StablePath of Path, "" if it is about a file
+	cause       string       // the fingerprint that it shares with findings that read alike
 	suppressed  *Suppression // what silences it
 }
 
@@ -132,17 +137,28 @@ func (f *Finding) abridge() {
 	}
 }
 
-func fingerprint(f *Finding, o *object.Object) string {
+// identify works out what the finding is known by. o is nil if it is about a file.
+func (f *Finding) identify(o *object.Object) {
 	h := sha256.New()
 	fmt.Fprintln(h, f.Rule.ID)
 	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
 	if o != nil {
-		fmt.Fprintln(h, StablePath(o, f.Path))
+		f.place = StablePath(o, f.Path)
+		fmt.Fprintln(h, f.place)
 	} else {
 		fmt.Fprintln(h, f.Location.File)
 	}
-	fmt.Fprintln(h, messageShape(f.Message))
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	fmt.Fprintln(h, messageShape(f.placeless()))
+	f.fingerprint = hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// alike is what a finding has in common with those of other runs, and of other meshes, that read alike. It does not hold the name of the
+// file, also not that of a file that is at fault itself.
+func (f *Finding) alike() string {
+	if f.Object.Kind == "" {
+		return f.Rule.ID + "\n" + messageShape(strings.ReplaceAll(f.Message, f.Location.File, ""))
+	}
+	return cmp.Or(f.cause, f.fingerprint)
 }
 
 // tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order. Those
@@ -160,6 +176,7 @@ func tellApart(r *Report) {
 	}
 	seen := map[string]int{}
 	for _, f := range all {
+		f.cause = f.fingerprint
 		if seen[f.fingerprint]++; seen[f.fingerprint] > 1 {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", f.fingerprint, seen[f.fingerprint]))
 			f.fingerprint = hex.EncodeToString(sum[:12])
@@ -195,6 +212,17 @@ func StablePath(o *object.Object, p object.Path) string {
 		fmt.Fprintf(&b, "[%s]", id)
 	}
 	return b.String()
+}
+
+// placeless is the message with FILE for the other places that it names: what a file is called, and from where, does not belong to a fault.
+func (f *Finding) placeless() string {
+	msg := f.Message
+	for i := range f.Related {
+		if l := f.Related[i].Location; l.File != "" && strings.Contains(msg, l.File) {
+			msg = strings.ReplaceAll(strings.ReplaceAll(msg, l.String(), "FILE"), l.File, "FILE")
+		}
+	}
+	return msg
 }
 
 // messageShape drops digits, which stand for lines, counts and limits that may change while the cause stays.

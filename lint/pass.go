@@ -74,7 +74,7 @@ func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 	if p.rule.severity != nil {
 		f.Severity = *p.rule.severity
 	}
-	f.fingerprint = fingerprint(&f, p.Object)
+	f.identify(p.Object)
 	f.abridge()
 	p.visit.findings = append(p.visit.findings, f)
 }

@@ -9,14 +9,17 @@ import (
 // Report is the outcome of a run.
 type Report struct {
 	Findings []Finding
-	// Suppressed are the findings that the author of the object silenced. They are not among Findings.
+	// Suppressed are the findings that somebody accepted: the author of the object, or a baseline. They are not among Findings.
 	Suppressed []SuppressedFinding
 	Problems   []object.Problem // what makes the run itself fail
 	Skipped    []Skip
 	Scopes     []Scope
 	Stats      Stats
+	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules      []*Meta  // the rules that were selected, by ID
 	Profile    *Profile // nil unless the configuration asks for it
+	// Baseline says what became of the entries of a baseline; nil without one.
+	Baseline *BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 

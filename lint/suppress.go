@@ -20,7 +20,7 @@ const (
 // maxIgnoreBytes bounds IgnoreAnnotation. All rules by their names take less.
 const maxIgnoreBytes = 4096
 
-// SuppressedFinding is a finding that the author of its object silenced.
+// SuppressedFinding is a finding that somebody accepted.
 type SuppressedFinding struct {
 	Finding
 	Suppression Suppression
@@ -28,9 +28,16 @@ type SuppressedFinding struct {
 
 // Suppression is what silences findings.
 type Suppression struct {
+	Kind   SuppressionKind
 	Reason string
-	Where  object.Location // of the words that name the rules
+	Where  object.Location // of the words that name the rules, or of the entry of a baseline
 }
+
+// SuppressionKind says where a suppression is written.
+type SuppressionKind string
+
+// ByBaseline is the kind of suppression that is an entry of a baseline.
+const ByBaseline SuppressionKind = "baseline"
 
 // vocabulary is what rules are called, in lower case. An ID or a name leads to its rule, a category to nil.
 type vocabulary map[string]*Meta

@@ -61,7 +61,10 @@ func readConfig(name, file, base string) (*settings, error) {
 }
 
 // readRegular reads a file that is small and there: what is asked of a pipe or a device may never come.
-func readRegular(file string) ([]byte, error) {
+func readRegular(file string) ([]byte, error) { return readRegularUpTo(file, maxConfigBytes) }
+
+// readRegularUpTo is readRegular for files of another size, in bytes.
+func readRegularUpTo(file string, most int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
@@ -76,9 +79,9 @@ func readRegular(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err == nil && len(data) > maxConfigBytes {
-		err = fmt.Errorf("is larger than %d MiB", maxConfigBytes>>20)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("is larger than %d MiB", most>>20)
 	}
 	return data, err
 }

@@ -113,6 +113,9 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	if stdin && len(r.args) > 1 {
 		return 0, usageError{cmd, errors.New("fixes of standard input go to standard output, so - has to be the only path")}
 	}
+	if f.writeBaseline != "" {
+		return 0, usageError{cmd, errors.New("--write-baseline takes over what lint finds; fix first, then write the baseline with `meshvet lint`")}
+	}
 	out := a // where the report goes
 	if stdin || f.fix.diff {
 		if format := f.outputs.toStdout(); format != "" && f.outputs.set {
@@ -192,7 +195,7 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	if ctx.Err() != nil {
 		return 0, errors.Join(failed, ctx.Err())
 	}
-	r.complete(report, in)
+	r.noteInputs(report, in)
 	if !f.quiet {
 		failed = errors.Join(failed, untilDone(ctx, func() error { return tellFixes(&stoppable{ctx, a.stderr}, res, f.fix.diff) }))
 	}

@@ -40,6 +40,10 @@ type lintFlags struct {
 	dataplane   *choice
 
 	fix fixFlags
+
+	baseline      string
+	writeBaseline string
+	since         string
 }
 
 func newLintFlags() *lintFlags {
@@ -114,8 +118,11 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -159,9 +166,21 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	if err := f.fix.check(cmd); err != nil {
 		return 0, err
 	}
+	if f.since != "" && slices.Contains(args, "-") {
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	if f.fix.on {
 		return a.fix(ctx, cmd, r)
@@ -222,12 +241,15 @@ func exitCode(r *lint.Report, failOn string) int {
 // lintRun is what one run of lint works with.
 type lintRun struct {
 	flags  *lintFlags
-	note   func(format string, args ...any)
+	note   func(format string, args ...any) // tells what is told under --verbose
+	say    func(format string, args ...any) // tells what is told unless --quiet is given
 	walker *walker
 	config *settings
-	repo   string // absolute root of the repository of the first path, "" without one
+	known  *knownFindings // nil without a baseline
+	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
+	since  *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -241,12 +263,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
 		}
 	}
+	say := func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+		}
+	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
 	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
 	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
 		return nil, err
 	}
@@ -269,6 +296,9 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	c.Enable, c.Disable = f.enable.items, f.disable.items
 	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
 	c.Profile = f.profile
+	if r.known, err = r.baseline(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -305,13 +335,29 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.complete(rep, in)
+	r.noteInputs(rep, in)
 	return rep, nil
 }
 
-// judge judges the files in focus, which may have changed since they were read.
+// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for.
 func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
-	return in.judge.lint(ctx, files, in.around)
+	now := *in
+	now.files = files
+	rep, err := in.judge.lint(ctx, files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, &now)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
+	if err := r.settleBaseline(ctx, rep, &now); err != nil {
+		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
+			return nil, err
+		}
+	}
+	return rep, nil
 }
 
 // read reads the inputs. The policies are loaded, and the context is read, only if there is something to judge: a pre-commit hook is
@@ -351,7 +397,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 
 	c := r.config
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 {
+	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
@@ -382,6 +428,10 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
+}
+
+// noteInputs tells under --verbose what was read.
+func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
 		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
 	if n := r.walker.excluded; n > 0 {

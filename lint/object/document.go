@@ -51,5 +51,13 @@ func (d *Document) Root() Value { return d.o.root }
 // Locate finds the place of a value, as Object.Locate does.
 func (d *Document) Locate(p Path) Location { return d.o.Locate(p) }
 
+// LocateValue finds the place of a value of the document in constant time, where Locate walks lists from their beginning.
+func (d *Document) LocateValue(v Value) Location {
+	if !v.Exists() {
+		return Location{File: d.o.FileName()}
+	}
+	return Location{File: d.o.FileName(), Range: d.o.file.rangeOf(v), Exact: true}
+}
+
 // LocateKey finds the place of a key.
 func (d *Document) LocateKey(p Path) Location { return d.o.LocateKey(p) }

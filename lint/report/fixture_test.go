@@ -278,3 +278,45 @@ func suppressed(t testing.TB) *lint.Report {
 	}
 	return r
 }
+
+// baselined is suppressed with the first two of its findings in a baseline, of which other entries are stale.
+func baselined(t testing.TB) *lint.Report {
+	t.Helper()
+	r := suppressed(t)
+	for i := range r.Suppressed[:2] {
+		line := object.Pos{Line: 4 + 5*i, Col: 1}
+		r.Suppressed[i].Suppression = lint.Suppression{
+			Kind: lint.ByBaseline, Reason: "in the baseline",
+			Where: object.Location{File: "ci/baseline.yaml", Range: object.Range{Start: line, End: line}, Exact: true},
+		}
+	}
+	r.Baseline = &lint.BaselineUse{Name: "ci/baseline.yaml", Findings: 2, Stale: []lint.StaleEntry{
+		{BaselineEntry: lint.BaselineEntry{
+			Rule: "SE101", Object: "ServiceEntry shop/old", Message: "the name tells nothing", File: "../old.yaml", Count: 1, Line: 14,
+		}, Gone: 1, Reason: "the object is gone"},
+		{BaselineEntry: lint.BaselineEntry{
+			Rule: "DR201", Object: "DestinationRule shop/a\x1b[31m", Path: "spec.host", Message: "port N loses it", File: "a.yaml", Count: 3, Line: 18,
+		}, Gone: 2, Reason: "it is not found any more"},
+	}}
+	return r
+}
+
+// changed is a report of what a change brings in: one finding in a file of its own, and one in another.
+func changed(t testing.TB) *lint.Report {
+	t.Helper()
+	f := load(t, "egress/payments.yaml", fixtureFiles["egress/payments.yaml"])
+	se, dr := f.Objects[0], f.Objects[1]
+	r := &lint.Report{
+		Rules:   []*lint.Meta{notDNS, notVerified},
+		Sources: map[string]*object.File{f.Name: f},
+		Scopes:  []lint.Scope{{Name: "egress", Files: []string{f.Name}}},
+		Since:   &lint.Since{Revision: "::stop::\x1b[31mmain{0}", Commit: "0123456789abcdef0123456789abcdef01234567", Known: 7},
+		Stats:   lint.Stats{Files: map[object.Class]int{object.Linted: 1}, Documents: 2, Objects: 2, Judged: 2},
+		Findings: []lint.Finding{
+			finding(notDNS, se, "spec.resolution", "resolution NONE for api.payments.example, a DNS name"),
+			finding(notVerified, dr, "spec.host", "the name is not verified"),
+		},
+	}
+	r.Findings[1].Caused = true
+	return r
+}

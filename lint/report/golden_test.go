@@ -28,23 +28,30 @@ var goldens = []struct {
 	{"text-empty", "text", Options{}, empty},
 	{"text-suppressed", "text", Options{}, suppressed},
 	{"text-suppressed-warnings", "text", Options{MinSeverity: lint.Warning}, suppressed},
+	{"text-since", "text", Options{}, changed},
 	{"compact", "compact", Options{}, fixture},
 	{"compact-empty", "compact", Options{}, empty},
 	{"compact-suppressed", "compact", Options{}, suppressed},
 	{"github", "github", Options{Root: "/src", Dir: "/src/deploy"}, fixture},
 	{"github-empty", "github", Options{}, empty},
 	{"github-suppressed", "github", Options{}, suppressed},
+	{"github-since", "github", Options{}, changed},
 	{"json", "json", Options{}, fixture},
 	{"json-errors", "json", Options{MinSeverity: lint.Error}, fixture},
 	{"json-edits", "json", Options{Edits: edits}, fixture},
 	{"json-empty", "json", Options{}, empty},
 	{"json-suppressed", "json", Options{}, suppressed},
 	{"json-suppressed-warnings", "json", Options{MinSeverity: lint.Warning}, suppressed},
+	{"json-since", "json", Options{}, changed},
 	{"sarif", "sarif", Options{Version: "v1.2.3", DocsURL: "https://meshvet.example/rules/"}, fixture},
 	{"sarif-root", "sarif", Options{MinSeverity: lint.Error, Root: "/src", Dir: "/src/deploy", Version: "devel"}, fixture},
 	{"sarif-edits", "sarif", Options{Edits: edits, Root: "/src", Dir: "/src/deploy"}, fixture},
 	{"sarif-empty", "sarif", Options{}, empty},
 	{"sarif-suppressed", "sarif", Options{}, suppressed},
+	{"text-baseline", "text", Options{}, baselined},
+	{"json-baseline", "json", Options{}, baselined},
+	{"sarif-baseline", "sarif", Options{Root: "/src", Dir: "/src/deploy"}, baselined},
+	{"sarif-since", "sarif", Options{}, changed},
 }
 
 func write(t testing.TB, format string, opt Options, r *lint.Report) []byte {
@@ -102,7 +109,10 @@ func TestNotesGolden(t *testing.T) {
 		{"notes-quiet", Options{Quiet: true}, fixture},
 		{"notes-color", Options{Color: true}, fixture},
 		{"notes-suppressed", Options{}, suppressed},
+		{"notes-since-verbose", Options{Verbose: true}, changed},
 		{"notes-suppressed-verbose", Options{Verbose: true}, suppressed},
+		{"notes-baseline", Options{}, baselined},
+		{"notes-baseline-verbose", Options{Verbose: true}, baselined},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			var buf bytes.Buffer

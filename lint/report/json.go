@@ -22,6 +22,8 @@ type (
 		Problems []jsonProblem `json:"problems"`
 		Skipped  []jsonSkip    `json:"skipped"`
 		Scopes   []jsonScope   `json:"scopes"`
+		Baseline *jsonBaseline `json:"baseline"`
+		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
 		Stats    jsonStats     `json:"stats"`
 	}
 	jsonFinding struct {
@@ -37,6 +39,7 @@ type (
 		Fixes       []jsonFix        `json:"fixes"`
 		Fingerprint string           `json:"fingerprint"`
 		Suppressed  *jsonSuppression `json:"suppressed"`
+		Caused      bool             `json:"caused"` // by a change in another file
 	}
 	jsonObject struct {
 		Kind      object.Kind `json:"kind"`
@@ -102,6 +105,27 @@ type (
 		Name  string   `json:"name"`
 		Files []string `json:"files"`
 	}
+	// jsonBaseline says what became of the baseline; null without one.
+	jsonBaseline struct {
+		File  string      `json:"file"`
+		Stale []jsonStale `json:"stale"`
+	}
+	// jsonStale is an entry of the baseline that nothing, or less than it says, is left of.
+	jsonStale struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Path    string `json:"path"`
+		Message string `json:"message"`
+		File    string `json:"file"`
+		Line    int    `json:"line"` // of the entry in the baseline
+		Count   int    `json:"count"`
+		Reason  string `json:"reason"`
+	}
+	jsonSince struct {
+		Revision string `json:"revision"`
+		Commit   string `json:"commit"`
+		Known    int    `json:"known"` // findings that were there and are left out
+	}
 	jsonStats struct {
 		Files      jsonFiles      `json:"files"`
 		Documents  int            `json:"documents"`
@@ -110,6 +134,7 @@ type (
 		Findings   jsonSeverities `json:"findings"` // like ByRule without those that are silenced
 		ByRule     map[string]int `json:"byRule"`
 		Suppressed int            `json:"suppressed"`
+		Baseline   int            `json:"baseline"` // findings that the baseline holds; Suppressed does not count them
 	}
 	jsonFiles struct {
 		Linted   int `json:"linted"`
@@ -145,6 +170,15 @@ func writeJSON(w *bufio.Writer, v *view) error {
 	for _, s := range v.Scopes {
 		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
 	}
+	if b := v.Baseline; b != nil {
+		out.Baseline = &jsonBaseline{File: b.Name, Stale: make([]jsonStale, 0, len(b.Stale))}
+		for _, s := range b.Stale {
+			out.Baseline.Stale = append(out.Baseline.Stale, jsonStale{s.Rule, s.Object, s.Path, s.Message, s.File, s.Line, s.Gone, s.Reason})
+		}
+	}
+	if s := v.Since; s != nil {
+		out.Since = &jsonSince{s.Revision, s.Commit, s.Known}
+	}
 	return writeDocument(w, out)
 }
 
@@ -173,6 +207,7 @@ func (v *view) findingOf(f entry) jsonFinding {
 		Related:     make([]jsonRelated, 0, len(f.Related)),
 		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
 		Fingerprint: f.Fingerprint(),
+		Caused:      f.Caused,
 	}
 	if s := f.suppression; s != nil {
 		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}
@@ -226,9 +261,8 @@ func statsOf(v *view) jsonStats {
 		Judged:    v.Stats.Judged,
 		Findings:  jsonSeverities{v.Count(lint.Error), v.Count(lint.Warning), v.Count(lint.Info)},
 		ByRule:    map[string]int{},
-
-		Suppressed: len(v.Suppressed),
 	}
+	out.Suppressed, out.Baseline = v.accepted()
 	for _, f := range v.Findings {
 		out.ByRule[f.Rule.ID]++
 	}

@@ -34,13 +34,20 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 			}
 		}
 	}
+	writeStale(bw, v, pens)
 	if opt.Verbose {
 		for i := range v.Suppressed {
 			f := &v.Suppressed[i]
+			if f.Suppression.Kind == lint.ByBaseline { // which says all that there is to say
+				continue
+			}
 			fmt.Fprintf(bw, "%s: %s: %s: %s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
 				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
 		}
 		writeRuleSkips(bw, v.Skipped)
+		if s := v.Since; s != nil {
+			fmt.Fprintf(bw, "compared with %s, commit %s: %s not new\n", clean(object.Abridge(s.Revision)), clean(s.Commit), areCount(s.Known, "finding"))
+		}
 		for _, s := range v.Scopes {
 			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
 		}
@@ -49,6 +56,42 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		return fmt.Errorf("write notes: %w", err)
 	}
 	return nil
+}
+
+// writeStale tells which entries of the baseline nothing is left of, one by one under Options.Verbose.
+func writeStale(w *bufio.Writer, v *view, pens pens) {
+	b := v.Baseline
+	if b == nil || len(b.Stale) == 0 || v.opt.Quiet {
+		return
+	}
+	gone := 0
+	for _, s := range b.Stale {
+		gone += s.Gone
+		if v.opt.Verbose {
+			entry := s.Rule + " " + s.Object
+			if s.Path != "" {
+				entry += " " + s.Path
+			}
+			if s.Gone < s.Count {
+				entry += fmt.Sprintf(" (%d of %d)", s.Gone, s.Count)
+			}
+			fmt.Fprintf(w, "%s:%d: %s: %s\n", clean(b.Name), s.Line, pens.of(lint.Info, "stale"), clean(entry+": "+s.Reason))
+		}
+	}
+	fmt.Fprintf(w, "%s: %s: %s not there any more and still in the baseline; --write-baseline %s removes what is stale",
+		clean(b.Name), pens.of(lint.Info, "notice"), areCount(gone, "finding"), clean(b.Name))
+	if !v.opt.Verbose {
+		fmt.Fprint(w, ", -v lists it")
+	}
+	fmt.Fprintln(w)
+}
+
+// areCount writes a number with its noun and verb.
+func areCount(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " is"
+	}
+	return count(n, noun) + " are"
 }
 
 // spot is where a location begins.

@@ -212,7 +212,7 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	r := sarif.NewRuleResult(f.Rule.ID).
 		WithRuleIndex(s.ruleIndex[f.Rule.ID]).
 		WithLevel(levelOf(f.Severity)).
-		WithMessage(messageOf(f, related)).
+		WithMessage(messageOf(f, s.causedNote(f), related)).
 		AddLocation(s.location(f.Location, f.Object, f.Path))
 	for i, x := range related {
 		l := s.location(x.Location, x.Object, x.Path)
@@ -228,9 +228,18 @@ func (s *sarifWriter) result(e entry) sarifResult {
 			r.AddFixe(fix)
 		}
 	}
+	if f.Caused {
+		bag := sarif.NewPropertyBag()
+		bag.Add("caused", true)
+		r.WithProperties(bag)
+	}
 	out := sarifResult{r, []*sarif.Suppression{}}
-	if x := e.suppression; x != nil { // an annotation is in the source
-		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind("inSource").
+	if x := e.suppression; x != nil {
+		kind := "inSource" // as an annotation is
+		if x.Kind == lint.ByBaseline {
+			kind = "external"
+		}
+		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind(kind).
 			WithJustification(x.Reason).WithLocation(s.location(x.Where, f.Object, nil)))
 	}
 	return out
@@ -265,10 +274,13 @@ func (s *sarifWriter) fix(f *lint.Finding, x *lint.Fix) *sarif.Fix {
 
 // messageOf puts into one message what the other formats show apart. Related places are linked from it, since viewers show
 // them in no other way.
-func messageOf(f *lint.Finding, related []lint.Related) *sarif.Message {
+func messageOf(f *lint.Finding, cause string, related []lint.Related) *sarif.Message {
 	text := messageText(sentence(f.Message))
 	if f.Effect != "" {
 		text += " Effect: " + messageText(sentence(f.Effect))
+	}
+	if cause != "" {
+		text += " Cause: " + messageText(sentence(cause))
 	}
 	if help := briefHelp(f); help != "" {
 		text += " Help: " + messageText(sentence(help))

@@ -148,6 +148,7 @@ func (t *textWriter) finding(f *lint.Finding) {
 	for _, r := range f.Related {
 		fmt.Fprintf(&t.buf, "%s%s: %s\n", indent, place(r.Location), clean(r.Message))
 	}
+	t.prose(indent, "cause", t.causedNote(f))
 	t.prose(indent, "help", help(f))
 }
 
@@ -235,8 +236,15 @@ func summary(v *view) string {
 	if v.hidden > 0 {
 		left = append(left, fmt.Sprintf("%d below %s not shown", v.hidden, v.opt.MinSeverity))
 	}
-	if n := len(v.Suppressed); n > 0 {
-		left = append(left, fmt.Sprintf("%d suppressed", n))
+	suppressed, known := v.accepted()
+	if suppressed > 0 {
+		left = append(left, fmt.Sprintf("%d suppressed", suppressed))
+	}
+	if known > 0 {
+		left = append(left, fmt.Sprintf("%d in the baseline", known))
+	}
+	if s := v.Since; s != nil && s.Known > 0 {
+		left = append(left, fmt.Sprintf("%d not new since %s", s.Known, clean(object.Abridge(s.Revision))))
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(left, ", "))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -22,12 +23,16 @@ import (
 type Engine struct {
 	config     *Config
 	all        []Rule        // selected or not
-	rules      []*activeRule // selected, by ID
+	rules      []*activeRule // on for any object, by ID
 	byKind     map[object.Kind][]*activeRule
-	files      []*activeRule
-	byID       map[string]*activeRule
-	vocabulary vocabulary
-	schema     func() (*schema.Validator, error)
+	plain      *ruleSet // of objects for which no override holds
+	conditions []condition
+	sets       sync.Map // of objects for which some conditions hold, by which
+	inFile     sync.Map // which conditions a file meets, by its name
+	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
+	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
+	schema func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -47,52 +52,25 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config:     cfg,
-		all:        rules,
-		byKind:     map[object.Kind][]*activeRule{},
-		byID:       map[string]*activeRule{},
-		vocabulary: newVocabulary(rules),
-		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config: cfg,
+		all:    rules,
+		rivals: map[string][]string{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
-	selection, problems := cfg.resolve(rules)
-	problems = append(problems, cfg.Admission.check(rules)...)
-	if len(problems) > 0 {
-		return nil, &ConfigError{problems}
+	if err := e.selectRules(); err != nil {
+		return nil, err
 	}
-	for i := range rules {
-		r := &rules[i]
-		setting := selection[r.ID]
-		gates, err := compileGates(r.When, setting.options)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		levels, err := compileLevelGates(r.Levels)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		if !setting.enabled {
-			continue
-		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
-		e.rules = append(e.rules, a)
-	}
-	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
-	for i, a := range e.rules {
-		a.place = i
-		e.byID[a.rule.ID] = a
-		if a.rule.CheckFile != nil {
-			e.files = append(e.files, a)
-		}
-		if a.rule.Check != nil {
-			for _, k := range a.rule.Kinds {
-				e.byKind[k] = append(e.byKind[k], a)
+	for _, a := range e.rules {
+		for _, s := range a.rule.Supersedes {
+			if s.reachesOthers() && a.rule.Check != nil {
+				e.rivals[s.Rule] = append(e.rivals[s.Rule], a.rule.ID)
 			}
 		}
 	}
 	return e, nil
 }
 
-// Rules returns the rules that the configuration selects, by ID.
+// Rules returns the rules that the configuration selects for any object, by ID.
 func (e *Engine) Rules() []*Meta {
 	out := make([]*Meta, len(e.rules))
 	for i, a := range e.rules {
@@ -117,44 +95,47 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 // Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
 // what concerns files.
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	return e.runFiles(ctx, ix, targets, nil)
+}
+
+// runFiles judges targets of files. around are those that would be targets if their files were judged.
+func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
-		list[i] = target{object: o, view: ViewFiles}
+		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list)
+	return runTargets(ctx, ix, list, around)
 }
 
 // target is an object to judge.
 type target struct {
+	engine    *Engine // that judges it
 	object    *object.Object
-	old       *object.Object // see Pass
-	operation string         // see Pass
-	view      View           // where it is judged: rules of another view are left out
+	old       *object.Object  // see Pass
+	operation string          // see Pass
+	view      View            // where it is judged: rules of another view are left out
+	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
+// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(targets) || ctx.Err() != nil {
-				return
-			}
-			e.judge(ctx, ix, &targets[i], &visits[i])
-		}
+	err := eachOf(ctx, len(targets), func(i int) {
+		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
+	})
+	if err != nil {
+		return nil, err
 	}
-	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
-		wg.Go(work)
+	engines := enginesOf(targets)
+	r := &Report{}
+	for _, e := range engines {
+		r.Profile = r.Profile.merge(e.profileOf(visits))
 	}
-	work() // policies take much stack, which the caller's goroutine may have already
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lint: %w", err)
-	}
-	r := &Report{Profile: e.profileOf(visits)}
+	claims := silence(targets, visits)
 	for i := range visits {
+		if err := visits[i].err; err != nil {
+			return nil, err
+		}
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
@@ -162,16 +143,28 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
+	for _, e := range engines {
+		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	}
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
+	near, err := beside(ctx, ix, around, targets, visits)
+	if err != nil {
+		return nil, err
+	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.superseded = dropSuperseded(r.Findings)
+	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
+	if len(claims) > 0 {
+		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+			return nil, err
+		}
+	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -179,11 +172,107 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	return r, nil
 }
 
+// eachOf calls f with 0 to n-1, several at a time.
+func eachOf(ctx context.Context, n int, f func(int)) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n || ctx.Err() != nil {
+				return
+			}
+			f(i)
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		wg.Go(work)
+	}
+	work() // policies take much stack, which the caller's goroutine may have already
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lint: %w", err)
+	}
+	return nil
+}
+
+// beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
+// judged alone has the findings that it has in a run over everything. They are judged by the engine of what they may supersede.
+func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, targets []target, visits []visit) ([]Finding, error) {
+	if len(around) == 0 {
+		return nil, nil
+	}
+	isAround := map[*object.Object]bool{}
+	for _, o := range around {
+		isAround[o] = true
+	}
+	var near []target
+	rules := map[*object.Object]map[string]bool{}
+	for i := range visits {
+		for j := range visits[i].findings {
+			f := &visits[i].findings[j]
+			rivals := targets[i].engine.rivals[f.Rule.ID]
+			if len(rivals) == 0 || f.object == nil {
+				continue
+			}
+			neighbours, _ := ix.Neighbours(f.object, math.MaxInt)
+			for _, o := range neighbours {
+				if !isAround[o] {
+					continue
+				}
+				if rules[o] == nil {
+					rules[o] = map[string]bool{}
+					near = append(near, target{engine: targets[i].engine, object: o, view: ViewFiles, only: rules[o]})
+				}
+				for _, id := range rivals {
+					rules[o][id] = true
+				}
+			}
+		}
+	}
+	found := make([]visit, len(near))
+	err := eachOf(ctx, len(near), func(i int) {
+		near[i].engine.judge(ctx, ix, &near[i], &found[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for i := range found {
+		for _, f := range found[i].findings {
+			f.beside = true
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// enginesOf lists the engines that judge targets.
+func enginesOf(targets []target) []*Engine {
+	var out []*Engine
+	for i := range targets {
+		if e := targets[i].engine; !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
+		missing := a.missing(ix)
+		if missing == "" {
+			continue
+		}
+		concerned := false
+		for i := range targets {
+			if concerned = targets[i].engine == e && a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+				break
+			}
+		}
+		if concerned {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -227,16 +316,21 @@ func kindOf(o *object.Object) object.Kind {
 func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
+	if v.rules, v.err = e.rulesFor(o); v.err != nil {
+		return
+	}
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.idle = true
 		return
 	}
 	outsized := v.outsized(ix, o)
+	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
-	for _, a := range e.byKind[kindOf(o)] {
+	for _, a := range v.rules.byKind[kindOf(o)] {
 		if ctx.Err() != nil {
 			return
 		}
@@ -268,6 +362,9 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 		if ctx.Err() != nil {
 			return
 		}
+		if t.only != nil && !t.only[a.rule.ID] {
+			continue
+		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
 		err := guarded(func() error { return a.rule.Check(p) })
@@ -281,7 +378,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
-	v.silence(o)
+	v.claim = e.annotated(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
@@ -451,51 +548,35 @@ type Input struct {
 	Dir string
 }
 
+// inOrder returns all files by their names. Which of several definitions of an object counts goes by that order, so it must not depend on
+// what is judged and what is context.
+func (in *Input) inOrder() []*object.File {
+	files := slices.Concat(in.Files, in.Around)
+	slices.SortStableFunc(files, func(a, b *object.File) int { return strings.Compare(a.Name, b.Name) })
+	return files
+}
+
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := e.account(in)
-	focus := map[*object.File]bool{}
-	for _, f := range in.Files {
-		focus[f] = true
-	}
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range scopes {
-		ix := e.indexOf(s, len(scopes) > 1)
-		var targets []*object.Object
-		for _, f := range s.own {
-			if !focus[f] {
-				continue
-			}
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged {
-					targets = append(targets, o)
-				}
-			}
-		}
-		part, err := e.Run(ctx, ix, targets)
-		if err != nil {
-			return nil, err
-		}
-		r.merge(part)
-		r.Scopes = append(r.Scopes, s.describe())
-	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
-	r.sort()
-	r.Profile.sort()
-	tellApart(r)
-	return r, nil
+	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.
 func (e *Engine) account(in Input) *Report {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	r := &Report{Rules: e.Rules()}
+	for _, f := range in.Files {
+		e.lintFile(f, r)
+	}
+	r.count(in)
+	return r
+}
+
+// count adds to a report what was read, and what of it was not.
+func (r *Report) count(in Input) {
+	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
 	}
 	for _, f := range slices.Concat(in.Files, in.Around) {
 		r.Stats.Objects += len(f.Objects)
@@ -514,7 +595,6 @@ func (e *Engine) account(in Input) *Report {
 			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
 		}
 	}
-	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.
@@ -561,7 +641,12 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 	if len(f.Problems) == 0 {
 		return
 	}
-	for _, a := range e.files {
+	rules, err := e.rulesForFile(f)
+	if err != nil {
+		r.Problems = append(r.Problems, object.Problem{Kind: RuleBroke, Message: err.Error(), Location: object.Location{File: f.Name}})
+		return
+	}
+	for _, a := range rules.files {
 		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {

@@ -20,7 +20,7 @@ type Mesh struct {
 // Meshes cuts files into mesh scopes, as Lint does, and indexes each. The report accounts for every file and has no findings.
 func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 	r := e.account(in)
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
+	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +35,7 @@ func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 		out = append(out, m)
 		r.Scopes = append(r.Scopes, m.Scope)
 	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
+	r.Skipped = append(r.Skipped, leftOut(scopes, func(*object.File) bool { return true })...)
 	r.sort()
 	return out, r, nil
 }

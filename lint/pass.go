@@ -24,11 +24,16 @@ type Pass struct {
 // visit is one object being judged; what rules work out about it is kept for the others.
 type visit struct {
 	engine   *Engine
+	rules    *ruleSet
+	err      error   // why the object could not be judged at all
 	active   []*Meta // the rules whose gates let the object through
 	memo     map[any]any
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	claim    *claim     // what the annotations of the object say
+	idle     bool       // no rule ran on the object
+	formOnly bool       // rules about the form of the manifest ran, and no others
 	watch    *stopwatch // nil unless the time of rules is measured
 }
 
@@ -95,7 +100,7 @@ func (p *Pass) Option(name string) any { return p.OptionOf(p.rule.rule.ID, name)
 
 // OptionOf returns the value of an option of any rule.
 func (p *Pass) OptionOf(id, name string) any {
-	r := p.visit.engine.byID[id]
+	r := p.visit.rules.byID[id]
 	if r == nil {
 		return nil
 	}

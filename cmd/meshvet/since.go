@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -417,8 +418,8 @@ func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, rep *lint.R
 		if err != nil {
 			return err
 		}
-		for sub, read := range was.nested {
-			if read {
+		for _, sub := range slices.Sorted(maps.Keys(was.nested)) {
+			if was.nested[sub] {
 				rep.Skipped = append(rep.Skipped, lint.Skip{
 					File:   r.walker.name(filepath.Join(s.root, filepath.FromSlash(sub)), false),
 					Reason: "is a submodule: its files count as they are for unchanged since " + s.tree.Name(),

@@ -404,7 +404,7 @@ func (s *since) load(ctx context.Context, list []oldFile) ([]*object.File, error
 		}
 	}
 	wg.Wait()
-	return out, errors.Join(append(errs, failed)...)
+	return out, errors.Join(failed, errors.Join(errs...))
 }
 
 // compare takes what was found at the revision too out of a report.

@@ -22,10 +22,12 @@ import (
 type Engine struct {
 	config     *Config
 	all        []Rule        // selected or not
-	rules      []*activeRule // selected, by ID
+	rules      []*activeRule // on for any object, by ID
 	byKind     map[object.Kind][]*activeRule
-	files      []*activeRule
-	byID       map[string]*activeRule
+	plain      *ruleSet // of objects for which no override holds
+	conditions []condition
+	sets       sync.Map // of objects for which some conditions hold, by which
+	inFile     sync.Map // which conditions a file meets, by its name
 	vocabulary vocabulary
 	schema     func() (*schema.Validator, error)
 }
@@ -49,50 +51,16 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	e := &Engine{
 		config:     cfg,
 		all:        rules,
-		byKind:     map[object.Kind][]*activeRule{},
-		byID:       map[string]*activeRule{},
 		vocabulary: newVocabulary(rules),
 		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
-	selection, problems := cfg.resolve(rules)
-	problems = append(problems, cfg.Admission.check(rules)...)
-	if len(problems) > 0 {
-		return nil, &ConfigError{problems}
-	}
-	for i := range rules {
-		r := &rules[i]
-		setting := selection[r.ID]
-		gates, err := compileGates(r.When, setting.options)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		levels, err := compileLevelGates(r.Levels)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		if !setting.enabled {
-			continue
-		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
-		e.rules = append(e.rules, a)
-	}
-	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
-	for i, a := range e.rules {
-		a.place = i
-		e.byID[a.rule.ID] = a
-		if a.rule.CheckFile != nil {
-			e.files = append(e.files, a)
-		}
-		if a.rule.Check != nil {
-			for _, k := range a.rule.Kinds {
-				e.byKind[k] = append(e.byKind[k], a)
-			}
-		}
+	if err := e.selectRules(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
 
-// Rules returns the rules that the configuration selects, by ID.
+// Rules returns the rules that the configuration selects for any object, by ID.
 func (e *Engine) Rules() []*Meta {
 	out := make([]*Meta, len(e.rules))
 	for i, a := range e.rules {
@@ -119,13 +87,14 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
-		list[i] = target{object: o, view: ViewFiles}
+		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list)
+	return runTargets(ctx, ix, list)
 }
 
 // target is an object to judge.
 type target struct {
+	engine    *Engine // that judges it
 	object    *object.Object
 	old       *object.Object  // see Pass
 	operation string          // see Pass
@@ -133,7 +102,8 @@ type target struct {
 	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
+// runTargets judges targets in the light of one mesh.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
 	visits := make([]visit, len(targets))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -143,7 +113,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			if i >= len(targets) || ctx.Err() != nil {
 				return
 			}
-			e.judge(ctx, ix, &targets[i], &visits[i])
+			targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
 		}
 	}
 	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
@@ -154,8 +124,15 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
 	}
-	r := &Report{Profile: e.profileOf(visits)}
+	engines := enginesOf(targets)
+	r := &Report{}
+	for _, e := range engines {
+		r.Profile = r.Profile.merge(e.profileOf(visits))
+	}
 	for i := range visits {
+		if err := visits[i].err; err != nil {
+			return nil, err
+		}
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
@@ -163,7 +140,9 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
+	for _, e := range engines {
+		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	}
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
@@ -180,11 +159,32 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target) (*Re
 	return r, nil
 }
 
+// enginesOf lists the engines that judge targets.
+func enginesOf(targets []target) []*Engine {
+	var out []*Engine
+	for i := range targets {
+		if e := targets[i].engine; !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
+		missing := a.missing(ix)
+		if missing == "" {
+			continue
+		}
+		concerned := false
+		for i := range targets {
+			if concerned = targets[i].engine == e && a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+				break
+			}
+		}
+		if concerned {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -228,6 +228,9 @@ func kindOf(o *object.Object) object.Kind {
 func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
+	if v.rules, v.err = e.rulesFor(o); v.err != nil {
+		return
+	}
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
@@ -237,7 +240,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	outsized := v.outsized(ix, o)
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
-	for _, a := range e.byKind[kindOf(o)] {
+	for _, a := range v.rules.byKind[kindOf(o)] {
 		if ctx.Err() != nil {
 			return
 		}
@@ -457,49 +460,25 @@ type Input struct {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := e.account(in)
-	focus := map[*object.File]bool{}
-	for _, f := range in.Files {
-		focus[f] = true
-	}
-	scopes, err := cutScopes(slices.Concat(in.Files, in.Around), e.config.Scopes, in.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range scopes {
-		ix := e.indexOf(s, len(scopes) > 1)
-		var targets []*object.Object
-		for _, f := range s.own {
-			if !focus[f] {
-				continue
-			}
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged {
-					targets = append(targets, o)
-				}
-			}
-		}
-		part, err := e.Run(ctx, ix, targets)
-		if err != nil {
-			return nil, err
-		}
-		r.merge(part)
-		r.Scopes = append(r.Scopes, s.describe())
-	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
-	r.sort()
-	r.Profile.sort()
-	tellApart(r)
-	return r, nil
+	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.
 func (e *Engine) account(in Input) *Report {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	r := &Report{Rules: e.Rules()}
+	for _, f := range in.Files {
+		e.lintFile(f, r)
+	}
+	r.count(in)
+	return r
+}
+
+// count adds to a report what was read, and what of it was not.
+func (r *Report) count(in Input) {
+	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
 	}
 	for _, f := range slices.Concat(in.Files, in.Around) {
 		r.Stats.Objects += len(f.Objects)
@@ -518,7 +497,6 @@ func (e *Engine) account(in Input) *Report {
 			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
 		}
 	}
-	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.
@@ -565,7 +543,12 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 	if len(f.Problems) == 0 {
 		return
 	}
-	for _, a := range e.files {
+	rules, err := e.rulesForFile(f)
+	if err != nil {
+		r.Problems = append(r.Problems, object.Problem{Kind: RuleBroke, Message: err.Error(), Location: object.Location{File: f.Name}})
+		return
+	}
+	for _, a := range rules.files {
 		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {

@@ -26,6 +26,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	add := func(t target) {
 		if !seen[t.object] {
 			seen[t.object] = true
+			t.engine = e
 			targets = append(targets, t)
 		}
 	}
@@ -33,7 +34,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	for _, o := range around {
 		add(target{object: o})
 	}
-	report, err := e.run(ctx, ix, targets)
+	report, err := runTargets(ctx, ix, targets)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,11 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 // it.
 func (e *Engine) reviewGone(ctx context.Context, ix *mesh.Index, gone *object.Object, report *Report) error {
 	v := visit{engine: e, watch: e.stopwatch()}
-	for _, a := range e.byKind[gone.Kind] {
+	var err error
+	if v.rules, err = e.rulesFor(gone); err != nil {
+		return err
+	}
+	for _, a := range v.rules.byKind[gone.Kind] {
 		if a.rule.CheckGone == nil || a.missing(ix) != "" {
 			continue
 		}

@@ -28,7 +28,11 @@ type Before struct {
 // Earlier judges files as they were before a change, but only what can matter to a report about them as they are: the objects that it
 // has findings on, wherever they were, by the rules that found them. What was superseded then is found too.
 func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, error) {
-	all := slices.Concat(in.Files, in.Around)
+	return EarlierGroups(ctx, []Group{{Engine: e, Files: slices.Concat(in.Files, in.Around)}}, in.Dir, now)
+}
+
+// EarlierGroups is Earlier for files of which some are under another configuration than others.
+func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report) (*Report, error) {
 	wanted := map[object.Key]map[string]bool{} // rules by object
 	for i := range now.Findings {
 		f := &now.Findings[i]
@@ -38,32 +42,34 @@ func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, e
 		wanted[f.Object][f.Rule.ID] = true
 	}
 	out := &Report{}
-	if wanted[object.Key{}] != nil {
-		for _, f := range all {
-			e.lintFile(f, out)
+	for _, g := range groups {
+		for _, f := range g.Files {
+			if wanted[object.Key{}] != nil {
+				g.Engine.lintFile(f, out)
+			}
 		}
 	}
-	scopes, err := cutScopes(all, e.config.Scopes, in.Dir)
+	views, err := viewsOf(groups, dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range scopes {
-		var targets []target
-		for _, f := range s.own {
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged && wanted[o.Key] != nil {
-					targets = append(targets, target{object: o, view: ViewFiles, only: wanted[o.Key]})
+	for _, v := range views {
+		for _, s := range v.scopes {
+			var targets []target
+			for _, t := range v.targets(s) {
+				if t.only = wanted[t.object.Key]; t.only != nil {
+					targets = append(targets, t)
 				}
 			}
+			if len(targets) == 0 {
+				continue
+			}
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets)
+			if err != nil {
+				return nil, err
+			}
+			out.merge(part)
 		}
-		if len(targets) == 0 {
-			continue
-		}
-		part, err := e.run(ctx, e.indexOf(s, len(scopes) > 1), targets)
-		if err != nil {
-			return nil, err
-		}
-		out.merge(part)
 	}
 	tellApart(out)
 	return out, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -214,16 +213,18 @@ func exitCode(r *lint.Report, failOn string) int {
 
 // lintRun is what one run of lint works with.
 type lintRun struct {
-	flags  *lintFlags
-	note   func(format string, args ...any) // tells what is told under --verbose
-	say    func(format string, args ...any) // tells what is told unless --quiet is given
-	walker *walker
-	config *settings
-	known  *knownFindings // nil without a baseline
-	repo   string         // absolute root of the repository of the first path, "" without one
-	stdin  io.Reader
-	args   []string
-	since  *since // nil unless findings are compared with those of a revision
+	flags   *lintFlags
+	note    func(format string, args ...any) // tells what is told under --verbose
+	say     func(format string, args ...any) // tells what is told unless --quiet is given
+	walker  *walker
+	configs *configs
+	config  *settings      // of the first path
+	used    []*settings    // of the files that are judged
+	known   *knownFindings // nil without a baseline
+	repo    string         // absolute root of the repository of the first path, "" without one
+	stdin   io.Reader
+	args    []string
+	since   *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -246,30 +247,10 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
-	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	if err := r.findConfigs(); err != nil {
 		return nil, err
 	}
-	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
-	if r.config.Source != "" {
-		if info, err := os.Stat(w.absolute(r.config.Source)); err == nil {
-			if err := f.outputs.overwrites(w, []fs.FileInfo{info}); err != nil {
-				return nil, err
-			}
-		}
-		note("configuration: %s", r.config.Source)
-	}
-	c := r.config
-	if len(f.complete.value) > 0 {
-		c.Complete = f.complete.value
-	}
-	if f.dataplane.value != "" {
-		c.Mesh.Dataplane = f.dataplane.value
-	}
-	c.Enable, c.Disable = f.enable.items, f.disable.items
-	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
-	c.Profile = f.profile
 	if r.known, err = r.baseline(); err != nil {
 		return nil, err
 	}
@@ -351,26 +332,38 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
-	judged, broken := false, false
+	var judged []*object.File
+	broken := false
 	for _, f := range in.files {
-		judged = judged || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+		if f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() }) {
+			judged = append(judged, f)
+		}
 		broken = broken || len(f.Problems) > 0
 	}
 
-	c := r.config
+	used, err := r.usedConfigs(in.files)
+	if err != nil {
+		return nil, err
+	}
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
+	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
+		for _, c := range used {
+			c.ForgetRules() // what it says about rules is checked once rules are needed
+		}
 	}
-	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
+	if in.judge, err = newJudge(rules, r.configs, in.files, r.walker); err != nil {
 		return nil, err
 	}
-	if judged {
-		more, asked := r.contextSources()
+	if len(judged) > 0 {
+		used = configsOf(r.configs.governing(judged))
+		r.used = used
+		more, asked := r.contextSources(used)
+		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
@@ -378,7 +371,9 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
-		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		for _, c := range used {
+			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		}
 	}
 	return &in, nil
 }
@@ -393,7 +388,7 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
 		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
 	if n := r.walker.excluded; n > 0 {
-		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
+		r.note("%d files and folders are left out by exclude: in %s", n, r.configs.excluding())
 	}
 }
 
@@ -409,10 +404,10 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 	return r.flags.outputs.overwrites(r.walker, kept)
 }
 
-// contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
-// the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location) {
-	w, c := r.walker, r.config
+// contextSources are the inputs that some configurations read beside the paths given. asked says of those that somebody named one by
+// one where the configuration does; of those that a flag names, nothing.
+func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location) {
+	w := r.walker
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
 		for _, s := range more {
@@ -423,19 +418,23 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]object.Lo
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
-	switch {
-	case c.isolated:
-	case c.Context != nil:
-		for i, glob := range c.Context {
-			more, matched := w.addGlob(c.base, glob)
-			if at := c.ContextAt[i]; !matched {
-				w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+	repos := map[string]bool{}
+	for _, c := range used {
+		switch {
+		case c.isolated:
+		case c.Context != nil:
+			for i, glob := range c.Context {
+				more, matched := w.addGlob(c.base, glob)
+				if at := c.ContextAt[i]; !matched {
+					w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+				}
+				named(more, c.ContextAt[i])
 			}
-			named(more, c.ContextAt[i])
+		case c.repo != "" && !repos[c.repo]:
+			repos[c.repo] = true
+			r.note("context: %s", w.name(c.repo, false))
+			sources = append(sources, w.addFolder(c.repo, false)...)
 		}
-	case r.repo != "":
-		r.note("context: %s", w.name(r.repo, false))
-		sources = append(sources, w.addFolder(r.repo, false)...)
 	}
 	return sources, asked
 }

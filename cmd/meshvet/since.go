@@ -113,16 +113,17 @@ func (r *lintRun) reaches(s *since) []reach {
 	for _, arg := range r.flags.context {
 		add(reach{abs: r.walker.absolute(arg), asked: filepath.IsAbs(arg)})
 	}
-	c := r.config
-	switch {
-	case c.isolated:
-	case c.Context != nil:
-		for _, glob := range c.Context {
-			dir, filter := globFolder(c.base, glob)
-			add(reach{abs: dir, filter: filter})
+	for _, c := range r.used {
+		switch {
+		case c.isolated:
+		case c.Context != nil:
+			for _, glob := range c.Context {
+				dir, filter := globFolder(c.base, glob)
+				add(reach{abs: dir, filter: filter})
+			}
+		case c.repo != "":
+			add(reach{abs: c.repo})
 		}
-	case r.repo != "":
-		add(reach{abs: r.repo})
 	}
 	return out
 }

@@ -207,10 +207,8 @@ func TestFindConfig(t *testing.T) {
 		".":             ".meshvet.yaml",
 	} {
 		start := filepath.Join(root, dir)
-		got := findConfig(start, findRepository(start))
-		if want != "" {
-			want = filepath.Join(root, want)
-		}
+		w := newWalker(root, nil, t.Logf)
+		got := newConfigs(w, nil, []string{start}, "", func(*settings) {}).of(start).Source
 		if got != want {
 			t.Errorf("from %s: %q, want %q", dir, got, want)
 		}
@@ -246,7 +244,7 @@ func lintConfig(t *testing.T, text string) (*settings, []object.Problem) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := readConfig("config.yaml", file, "")
+	s, err := readConfig(newWalker("/", nil, func(string, ...any) {}), "config.yaml", file, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func TestGone(t *testing.T) {
 				}
 				return r
 			}
-			in, err := begin().read(t.Context())
+			whole := begin()
+			in, err := whole.read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,6 +84,7 @@ func TestGone(t *testing.T) {
 				s := &since{root: root, folders: map[string]string{}}
 				s.real = s.folder(root)
 				r := begin()
+				r.used = whole.used
 				g := gone{walker: r.walker, places: r.reaches(s), stacks: map[string]ignoreStack{}}
 				got, inFocus := g.name(file)
 				if (got != "") != read[file] || got != "" && (got != file || inFocus != focus[file]) {

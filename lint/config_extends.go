@@ -196,6 +196,9 @@ func (l *loading) place(folder string) {
 	eachOverride(func(o *Override) { above(o.folder, o.Paths) })
 
 	c.Folder = home
+	if c.Baseline != "" {
+		c.Baseline = path.Join(strings.TrimPrefix(strings.TrimPrefix(c.baselineIn, home), "/"), c.Baseline)
+	}
 	replace := func(globs []string, from string) {
 		if from == home {
 			return // they stay as they are written

@@ -124,6 +124,9 @@ type Supersede struct {
 	Scope SupersedeScope
 }
 
+// reachesOthers says whether a finding on one object may supersede that of another.
+func (s *Supersede) reachesOthers() bool { return s.Scope == ScopePort || s.Scope == ScopeObject }
+
 // SupersedeScope is how near two findings must be for one to supersede the other.
 type SupersedeScope string
 

@@ -42,9 +42,9 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 		wanted[f.Object][f.Rule.ID] = true
 	}
 	out := &Report{}
-	for _, g := range groups {
-		for _, f := range g.Files {
-			if wanted[object.Key{}] != nil {
+	if wanted[object.Key{}] != nil {
+		for _, g := range groups {
+			for _, f := range g.Files {
 				g.Engine.lintFile(f, out)
 			}
 		}
@@ -55,16 +55,15 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 	}
 	for _, v := range views {
 		for _, s := range v.scopes {
-			var targets []target
-			for _, t := range v.targets(s) {
-				if t.only = wanted[t.object.Key]; t.only != nil {
-					targets = append(targets, t)
-				}
-			}
+			targets, _ := v.targets(s)
+			targets = slices.DeleteFunc(targets, func(t target) bool { return wanted[t.object.Key] == nil })
 			if len(targets) == 0 {
 				continue
 			}
-			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets)
+			for i := range targets {
+				targets[i].only = wanted[targets[i].object.Key]
+			}
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
 			if err != nil {
 				return nil, err
 			}

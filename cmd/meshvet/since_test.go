@@ -50,7 +50,7 @@ func TestGone(t *testing.T) {
 				}
 			}
 			begin := func() *lintRun {
-				r, err := a.newRun(&lintFlags{context: c.context, dataplane: newChoice("")}, args)
+				r, err := a.newRun(t.Context(), &lintFlags{context: c.context, dataplane: newChoice("")}, args)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -135,7 +135,7 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 	if len(files) == 0 {
 		files = []string{"."}
 	}
-	r, err := a.newRun(&lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
 	if err != nil {
 		return 0, err
 	}

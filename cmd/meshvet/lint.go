@@ -37,6 +37,7 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+	configFrom  string
 
 	fix fixFlags
 
@@ -125,6 +126,7 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
 	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
+	flags.StringVar(&f.configFrom, "config-from", "", "read the configuration and the baseline from git `REV`, not from the working tree")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -171,18 +173,20 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	switch {
 	case f.since == "" && onLine("since"):
 		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.configFrom == "" && onLine("config-from"):
+		return 0, usageError{cmd, errors.New("--config-from takes a revision, such as main or HEAD~1, and was given none")}
 	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
-	r, err := a.newRun(f, args)
+	r, err := a.newRun(ctx, f, args)
 	if err != nil {
 		return 0, err
 	}
+	defer r.close()
 	if f.since != "" {
 		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
 			return 0, err
 		}
-		defer r.since.tree.Close()
 		if err := r.since.checkPaths(r.walker, args); err != nil {
 			return 0, err
 		}
@@ -257,10 +261,11 @@ type lintRun struct {
 	stdin   io.Reader
 	args    []string
 	since   *since // nil unless findings are compared with those of a revision
+	trusted *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
-func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
+func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun, error) {
 	cwd, err := a.getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
@@ -280,10 +285,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 		return nil, err
 	}
 	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	if f.configFrom != "" {
+		if err := r.trust(ctx, a.environ()); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.findConfigs(); err != nil {
+		r.close()
 		return nil, err
 	}
 	if r.known, err = r.baseline(); err != nil {
+		r.close()
 		return nil, err
 	}
 	return r, nil

@@ -121,8 +121,7 @@ func (m *Meta) isMeantBy(word string) bool {
 }
 
 // admission reads what the configuration says under webhook.
-func (r *configReader) admission(at object.Path, v object.Value) Admission {
-	var a Admission
+func (r *configReader) admission(at object.Path, v object.Value, a *Admission) {
 	r.read(at, v, map[string]func(object.Path, object.Value){
 		"actions": func(at object.Path, v object.Value) { a.Actions = r.actions(at, v) },
 		"onError": func(at object.Path, v object.Value) { a.DenyOnError = r.oneOf(at, v, "allow", "deny") == "deny" },
@@ -152,7 +151,6 @@ func (r *configReader) admission(at object.Path, v object.Value) Admission {
 			}
 		},
 	})
-	return a
 }
 
 func (r *configReader) actions(at object.Path, v object.Value) []ActionFor {
@@ -243,24 +241,8 @@ func (r *configReader) prefixes(at object.Path, v object.Value) []string {
 // selector reads a label selector as Kubernetes has it. An empty one selects everything.
 func (r *configReader) selector(at object.Path, v object.Value) labels.Selector {
 	selector := labels.NewSelector()
-	add := func(at object.Path, key string, op selection.Operator, values []string) {
-		requirement, err := labels.NewRequirement(key, op, values)
-		if err != nil {
-			r.fail(at, "%s: %s", at, err)
-			return
-		}
-		selector = selector.Add(*requirement)
-	}
 	r.read(at, v, map[string]func(object.Path, object.Value){
-		"matchLabels": func(at object.Path, v object.Value) {
-			if v.Type() != object.Map {
-				r.fail(at, "%s is %s; a mapping from label to value is wanted", at, typeName(v))
-				return
-			}
-			for key, value := range v.Fields() {
-				add(at.Child(key), key, selection.Equals, []string{r.string(at.Child(key), value)})
-			}
-		},
+		"matchLabels": func(at object.Path, v object.Value) { selector = r.matchLabels(selector, at, v) },
 		"matchExpressions": func(at object.Path, v object.Value) {
 			if !r.list(at, v) {
 				return
@@ -284,11 +266,33 @@ func (r *configReader) selector(at object.Path, v object.Value) labels.Selector 
 					r.fail(path, "%s takes a key and an operator", path)
 					continue
 				}
-				add(path, key, operatorOf(operator), values)
+				selector = r.require(selector, path, key, operatorOf(operator), values)
 			}
 		},
 	})
 	return selector
+}
+
+// matchLabels adds to a selector that labels have these values.
+func (r *configReader) matchLabels(selector labels.Selector, at object.Path, v object.Value) labels.Selector {
+	if v.Type() != object.Map {
+		r.fail(at, "%s is %s; a mapping from label to value is wanted", at, typeName(v))
+		return selector
+	}
+	for key, value := range v.Fields() {
+		selector = r.require(selector, at.Child(key), key, selection.Equals, []string{r.string(at.Child(key), value)})
+	}
+	return selector
+}
+
+// require adds one requirement to a selector.
+func (r *configReader) require(selector labels.Selector, at object.Path, key string, op selection.Operator, values []string) labels.Selector {
+	requirement, err := labels.NewRequirement(key, op, values)
+	if err != nil {
+		r.fail(at, "%s: %s", at, err)
+		return selector
+	}
+	return selector.Add(*requirement)
 }
 
 // operatorOf is an operator of matchExpressions as apimachinery's selectors spell it.

@@ -16,20 +16,30 @@ import (
 type Config struct {
 	Source  string // the file, "" for the defaults
 	Version int
+	// Folder is what paths and globs are relative to: absolute, with forward slashes. "" = whoever reads the configuration knows.
+	Folder string
 	// Extends are the presets whose rules are on: nil = recommended, empty = none, so that only rules with a severity of their own are.
 	Extends []string
 	Rules   map[string]RuleConfig // by ID or name, as written; case does not count
-	Exclude []string              // globs of files that are not read
-	Context []string              // paths that are read as context only; nil = the repository
+	// Overrides change Rules for some objects; a later one outranks an earlier one.
+	Overrides []Override
+	// Inherited are the layers of rules that the files which the configuration extends contribute, the weakest first.
+	Inherited []Layer
+	Exclude   []string // globs of files that are not read
+	Context   []string // paths that are read as context only; nil = the repository
 	// ContextAt says where each of Context is written.
 	ContextAt []object.Location
 	Complete  []object.Kind // kinds of which the inputs hold every object that exists
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
-	// Baseline is a file with findings that are known, relative to the folder of Source; "" = none. The webhook does not read it.
+	// Baseline is a file with findings that are known, relative to Folder; "" = none. The webhook does not read it.
 	Baseline   string
 	BaselineAt object.Location // where it is named
+
+	// PathOf turns the name of a file into its path below the folder that the paths of Overrides are relative to, "" if it is not below
+	// it. nil = names are such paths.
+	PathOf func(name string) string
 
 	// Enable and Disable come from flags: IDs, names or categories of rules, in any case. Both outrank Rules, and Enable outranks
 	// Disable, unless only Enable was said by something else than a flag.
@@ -38,6 +48,8 @@ type Config struct {
 	Profile bool
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
+
+	excludeIn, contextIn, scopesIn, baselineIn string // the folders that these are relative to, until all files are read
 }
 
 // RuleConfig is what the configuration says about one rule.
@@ -49,16 +61,19 @@ type RuleConfig struct {
 	options map[string]object.Location
 }
 
-// ReadConfig reads a configuration file. Unknown keys and wrong values are problems with their place, all of them at once;
-// names of rules and options are checked by New, which knows the rules.
+// ReadConfig reads a configuration file by itself: it can extend presets, not files. Unknown keys and wrong values are problems with
+// their place, all of them at once; names of rules and options are checked by New, which knows the rules.
 func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
-	doc, p := object.ParseDocument(name, data, object.Limits{})
-	if p != nil {
-		return nil, []object.Problem{*p}
+	l := loading{name: func(string) string { return name }, cfg: &Config{Version: 1, Source: name}}
+	if !l.file("", "", data, nil) {
+		return nil, l.problems
 	}
-	r := configReader{doc: doc}
-	cfg := &Config{Source: name, Version: 1}
-	r.read(nil, doc.Root(), map[string]func(object.Path, object.Value){
+	return l.cfg, l.problems
+}
+
+// keys reads the configuration's keys into it. What is written replaces what the configuration holds there.
+func (r *configReader) keys(cfg *Config) map[string]func(object.Path, object.Value) {
+	return map[string]func(object.Path, object.Value){
 		"version": func(at object.Path, v object.Value) {
 			switch {
 			case v.Type() == object.String && v.Str() == "1":
@@ -67,26 +82,32 @@ func ReadConfig(name string, data []byte) (*Config, []object.Problem) {
 				r.fail(at, "version %s is not supported; this meshvet knows version 1", v.Text())
 			}
 		},
-		"extends": func(at object.Path, v object.Value) { cfg.Extends = r.presets(at, v) },
-		"rules":   func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
-		"exclude": func(at object.Path, v object.Value) { cfg.Exclude = r.globs(at, v, true) },
+		"extends":   func(object.Path, object.Value) {}, // read before the others
+		"rules":     func(at object.Path, v object.Value) { cfg.Rules = r.rules(at, v) },
+		"overrides": func(at object.Path, v object.Value) { cfg.Overrides = r.overrides(at, v) },
+		"exclude": func(at object.Path, v object.Value) {
+			cfg.Exclude, cfg.excludeIn = r.globs(at, v, true), r.folder
+		},
 		"context": func(at object.Path, v object.Value) { r.context(at, v, cfg) },
-		"scopes":  func(at object.Path, v object.Value) { cfg.Scopes = r.scopes(at, v) },
-		"istio":   func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
+		"scopes": func(at object.Path, v object.Value) {
+			cfg.Scopes, cfg.scopesIn = r.scopes(at, v), r.folder
+		},
+		"istio": func(at object.Path, v object.Value) { r.istio(at, v, &cfg.Mesh) },
 		"baseline": func(at object.Path, v object.Value) {
-			cfg.Baseline, cfg.BaselineAt = r.string(at, v), r.doc.Locate(at)
+			cfg.Baseline, cfg.BaselineAt, cfg.baselineIn = r.string(at, v), r.doc.Locate(at), r.folder
 			if v.Type() == object.String && (strings.TrimSpace(cfg.Baseline) == "" || strings.HasPrefix(cfg.Baseline, "/")) {
 				r.fail(at, "baseline %q is no path relative to this file", cfg.Baseline)
 			}
 		},
-		"webhook": func(at object.Path, v object.Value) { cfg.Admission = r.admission(at, v) },
-	})
-	return cfg, r.problems
+		"webhook": func(at object.Path, v object.Value) { r.admission(at, v, &cfg.Admission) },
+	}
 }
 
 // configReader walks a configuration and collects what is wrong with it.
 type configReader struct {
 	doc      *object.Document
+	folder   string                     // absolute; paths in the file are relative to it
+	trace    map[string]object.Location // where each key is written, nil if nobody asks
 	problems []object.Problem
 }
 
@@ -121,8 +142,16 @@ func (r *configReader) read(at object.Path, v object.Value, fields map[string]fu
 			}
 			r.problem(r.doc.LocateKey(path), "unknown key %q in %s%s", key, where(at), didYouMean(key, names))
 		case f.Set():
+			r.traceKey(path)
 			read(path, f)
 		}
+	}
+}
+
+// traceKey notes where a key is written.
+func (r *configReader) traceKey(path object.Path) {
+	if r.trace != nil {
+		r.trace[path.String()] = r.doc.LocateKey(path)
 	}
 }
 
@@ -267,19 +296,6 @@ func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConf
 	return out
 }
 
-// presets reads the names of presets.
-func (r *configReader) presets(at object.Path, v object.Value) []string {
-	out := []string{}
-	for i, name := range r.strings(at, v) {
-		if !slices.Contains(PresetNames(), name) {
-			r.fail(at.Child(i), "%q is no preset%s", name, didYouMean(name, PresetNames()))
-			continue
-		}
-		out = append(out, name)
-	}
-	return out
-}
-
 // severity reads a severity; YAML turns an unquoted off into the boolean false.
 func (r *configReader) severity(at object.Path, v object.Value) *Severity {
 	if v.Type() == object.Bool && !v.Bool() {
@@ -322,7 +338,10 @@ func (r *configReader) context(at object.Path, v object.Value, cfg *Config) {
 }
 
 func (r *configReader) contextPaths(at object.Path, v object.Value, cfg *Config) {
-	cfg.Context = r.globs(at, v, false)
+	if r.trace != nil {
+		r.trace["context.paths"] = r.doc.LocateKey(at)
+	}
+	cfg.Context, cfg.contextIn, cfg.ContextAt = r.globs(at, v, false), r.folder, nil
 	for i := range cfg.Context {
 		cfg.ContextAt = append(cfg.ContextAt, r.doc.Locate(at.Child(i)))
 	}
@@ -399,103 +418,6 @@ func (r *configReader) istio(at object.Path, v object.Value, s *mesh.Settings) {
 		"clusterDomain":     func(at object.Path, v object.Value) { s.ClusterDomain = r.string(at, v) },
 		"rootNamespace":     func(at object.Path, v object.Value) { s.RootNamespace = r.string(at, v) },
 	})
-}
-
-// selected is what becomes of one rule under a configuration.
-type selected struct {
-	enabled  bool
-	severity *Severity // set for the rule
-	preset   Severity  // what the presets say
-	options  map[string]any
-}
-
-// resolve decides which rules run, with which severity and options.
-func (c *Config) resolve(rules []Rule) (map[string]selected, []object.Problem) {
-	var problems []object.Problem
-	fail := func(at object.Location, format string, args ...any) {
-		problems = append(problems, object.Problem{Kind: BadConfig, Message: object.Abridge(fmt.Sprintf(format, args...)), Location: at})
-	}
-	out := map[string]selected{}
-	presets := c.Extends
-	if presets == nil {
-		presets = []string{Recommended}
-	}
-	strictest := Recommended
-	if slices.Contains(presets, Strict) {
-		strictest = Strict
-	}
-	for i := range rules {
-		r := &rules[i]
-		s := selected{
-			enabled: slices.ContainsFunc(presets, func(p string) bool { return slices.Contains(r.Presets, p) }),
-			preset:  r.SeverityUnder(strictest), options: map[string]any{},
-		}
-		for _, o := range r.Options {
-			s.options[o.Name] = o.DefaultUnder(strictest)
-		}
-		out[r.ID] = s
-	}
-	named := map[string]string{}
-	for _, name := range sortedKeys(c.Rules) {
-		rc := c.Rules[name]
-		r := findRule(rules, name)
-		if r == nil {
-			fail(rc.at, "unknown rule %q%s", name, suggestRule(name, rules))
-			continue
-		}
-		if other, twice := named[r.ID]; twice {
-			fail(rc.at, "rule %s is configured twice: as %q and as %q", r.ID, other, name)
-			continue
-		}
-		named[r.ID] = name
-		s := out[r.ID]
-		if rc.Severity != nil {
-			s.enabled = *rc.Severity != Off
-			s.severity = rc.Severity
-		}
-		for _, key := range sortedKeys(rc.Options) {
-			value, err := r.optionValue(key, rc.Options[key])
-			if err != nil {
-				fail(rc.options[key], "%s", err)
-				continue
-			}
-			s.options[key] = value
-		}
-		out[r.ID] = s
-	}
-	flags := func(names []string, from, flag string, enabled bool) {
-		if from == "" {
-			from = flag
-		}
-		for _, name := range names {
-			hit := false
-			for i := range rules {
-				r := &rules[i]
-				if r.isMeantBy(name) {
-					s := out[r.ID]
-					s.enabled = enabled
-					if enabled && s.severity != nil && *s.severity == Off {
-						s.severity = nil
-					}
-					out[r.ID] = s
-					hit = true
-				}
-			}
-			if !hit {
-				fail(object.Location{File: from}, "unknown rule or category %q%s", name, suggestRule(name, rules))
-			}
-		}
-	}
-	disable := func() { flags(c.Disable, c.DisableFrom, "--disable", false) }
-	enable := func() { flags(c.Enable, c.EnableFrom, "--enable", true) }
-	if c.EnableFrom != "" && c.DisableFrom == "" { // a flag outranks a variable
-		enable()
-		disable()
-	} else {
-		disable()
-		enable()
-	}
-	return out, problems
 }
 
 func sortedKeys[V any](m map[string]V) []string {

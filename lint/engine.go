@@ -23,11 +23,13 @@ import (
 type Engine struct {
 	config     *Config
 	all        []Rule        // selected or not
-	rules      []*activeRule // selected, by ID
+	rules      []*activeRule // on for any object, by ID
 	byKind     map[object.Kind][]*activeRule
-	files      []*activeRule
-	byID       map[string]*activeRule
-	rivals     map[string][]*activeRule // the rules whose findings on one object may supersede those of a rule on another
+	plain      *ruleSet // of objects for which no override holds
+	conditions []condition
+	sets       sync.Map            // of objects for which some conditions hold, by which
+	inFile     sync.Map            // which conditions a file meets, by its name
+	rivals     map[string][]string // the rules whose findings on one object may supersede those of a rule on another, by ID
 	vocabulary vocabulary
 	schema     func() (*schema.Validator, error)
 }
@@ -51,56 +53,24 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 	e := &Engine{
 		config:     cfg,
 		all:        rules,
-		byKind:     map[object.Kind][]*activeRule{},
-		byID:       map[string]*activeRule{},
-		rivals:     map[string][]*activeRule{},
+		rivals:     map[string][]string{},
 		vocabulary: newVocabulary(rules),
 		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
-	selection, problems := cfg.resolve(rules)
-	problems = append(problems, cfg.Admission.check(rules)...)
-	if len(problems) > 0 {
-		return nil, &ConfigError{problems}
+	if err := e.selectRules(); err != nil {
+		return nil, err
 	}
-	for i := range rules {
-		r := &rules[i]
-		setting := selection[r.ID]
-		gates, err := compileGates(r.When, setting.options)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		levels, err := compileLevelGates(r.Levels)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
-		}
-		if !setting.enabled {
-			continue
-		}
-		a := &activeRule{rule: r, gates: gates, levels: levels, preset: setting.preset, severity: setting.severity, options: setting.options}
-		e.rules = append(e.rules, a)
-	}
-	slices.SortFunc(e.rules, func(a, b *activeRule) int { return strings.Compare(a.rule.ID, b.rule.ID) })
-	for i, a := range e.rules {
-		a.place = i
-		e.byID[a.rule.ID] = a
+	for _, a := range e.rules {
 		for _, s := range a.rule.Supersedes {
 			if s.reachesOthers() && a.rule.Check != nil {
-				e.rivals[s.Rule] = append(e.rivals[s.Rule], a)
-			}
-		}
-		if a.rule.CheckFile != nil {
-			e.files = append(e.files, a)
-		}
-		if a.rule.Check != nil {
-			for _, k := range a.rule.Kinds {
-				e.byKind[k] = append(e.byKind[k], a)
+				e.rivals[s.Rule] = append(e.rivals[s.Rule], a.rule.ID)
 			}
 		}
 	}
 	return e, nil
 }
 
-// Rules returns the rules that the configuration selects, by ID.
+// Rules returns the rules that the configuration selects for any object, by ID.
 func (e *Engine) Rules() []*Meta {
 	out := make([]*Meta, len(e.rules))
 	for i, a := range e.rules {
@@ -140,21 +110,25 @@ func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around [
 // target is an object to judge.
 type target struct {
 	object    *object.Object
-	old       *object.Object // see Pass
-	operation string         // see Pass
-	view      View           // where it is judged: rules of another view are left out
+	old       *object.Object  // see Pass
+	operation string          // see Pass
+	view      View            // where it is judged: rules of another view are left out
+	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
 func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
 	err := eachOf(ctx, len(targets), func(i int) {
-		e.judgeBy(ctx, ix, &targets[i], &visits[i], e.byKind[kindOf(targets[i].object)])
+		e.judge(ctx, ix, &targets[i], &visits[i])
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Profile: e.profileOf(visits)}
 	for i := range visits {
+		if err := visits[i].err; err != nil {
+			return nil, err
+		}
 		r.Findings = append(r.Findings, visits[i].findings...)
 		r.Skipped = append(r.Skipped, visits[i].skips...)
 		r.Problems = append(r.Problems, visits[i].problems...)
@@ -162,10 +136,10 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets)...)
+	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
-			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
+			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
 	beside, err := e.beside(ctx, ix, around, r.Findings)
@@ -218,8 +192,8 @@ func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Ob
 	for _, o := range around {
 		isAround[o] = true
 	}
-	var objects []*object.Object
-	rules := map[*object.Object][]*activeRule{}
+	var targets []target
+	place := map[*object.Object]int{} // among the targets
 	for i := range found {
 		f := &found[i]
 		rivals := e.rivals[f.Rule.ID]
@@ -231,25 +205,26 @@ func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Ob
 			if !isAround[o] {
 				continue
 			}
-			if rules[o] == nil {
-				objects = append(objects, o)
+			n, known := place[o]
+			if !known {
+				n = len(targets)
+				place[o], targets = n, append(targets, target{object: o, view: ViewFiles, only: map[string]bool{}})
 			}
-			for _, a := range rivals {
-				if !slices.Contains(rules[o], a) {
-					rules[o] = append(rules[o], a)
-				}
+			for _, id := range rivals {
+				targets[n].only[id] = true
 			}
 		}
 	}
-	visits := make([]visit, len(objects))
-	err := eachOf(ctx, len(objects), func(i int) {
-		e.judgeBy(ctx, ix, &target{object: objects[i], view: ViewFiles}, &visits[i], rules[objects[i]])
-	})
+	visits := make([]visit, len(targets))
+	err := eachOf(ctx, len(targets), func(i int) { e.judge(ctx, ix, &targets[i], &visits[i]) })
 	if err != nil {
 		return nil, err
 	}
 	var out []Finding
 	for i := range visits {
+		if err := visits[i].err; err != nil {
+			return nil, err
+		}
 		for _, f := range visits[i].findings {
 			f.beside = true
 			out = append(out, f)
@@ -259,10 +234,20 @@ func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Ob
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
-func (e *Engine) needsSkips(ix *mesh.Index, targets []target) []Skip {
+func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []Skip {
 	var out []Skip
 	for _, a := range e.rules {
-		if missing := a.missing(ix); missing != "" && slices.ContainsFunc(targets, a.isFor) {
+		missing := a.missing(ix)
+		if missing == "" {
+			continue
+		}
+		concerned := false
+		for i := range targets {
+			if concerned = a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+				break
+			}
+		}
+		if concerned {
 			advice := "declare it with --complete or context.complete"
 			unread := ""
 			for _, k := range a.rule.Needs {
@@ -302,20 +287,23 @@ func kindOf(o *object.Object) object.Kind {
 	return o.Kind
 }
 
-// judgeBy runs rules on an object, as far as they are for it.
-func (e *Engine) judgeBy(ctx context.Context, ix *mesh.Index, t *target, v *visit, rules []*activeRule) {
+// judge runs the rules of an object's kind on it.
+func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit) {
 	o := t.object
 	v.engine, v.watch = e, e.stopwatch()
+	if v.rules, v.err = e.rulesFor(o); v.err != nil {
+		return
+	}
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person", Cause: Generated})
 		return
 	}
 	outsized := v.outsized(ix, o)
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
-	for _, a := range rules {
+	for _, a := range v.rules.byKind[kindOf(o)] {
 		if ctx.Err() != nil {
 			return
 		}
@@ -347,6 +335,9 @@ func (e *Engine) judgeBy(ctx context.Context, ix *mesh.Index, t *target, v *visi
 		if ctx.Err() != nil {
 			return
 		}
+		if t.only != nil && !t.only[a.rule.ID] {
+			continue
+		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
 		err := guarded(func() error { return a.rule.Check(p) })
@@ -373,7 +364,7 @@ func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *vis
 func (v *visit) outsized(ix *mesh.Index, o *object.Object) bool {
 	const formOnly = "only the form of the manifest is judged"
 	if e, too := mesh.ExcessOf(o); too {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: fmt.Sprintf(
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Cause: Outsized, Reason: fmt.Sprintf(
 			"%s: %s has %d items, and %d are the most that the API server takes", formOnly, e.Path, e.Items, e.Most)})
 		return true
 	}
@@ -585,21 +576,25 @@ func (e *Engine) account(in Input) *Report {
 		r.Stats.Documents += f.Documents
 		e.lintFile(f, r)
 	}
-	for _, f := range slices.Concat(in.Files, in.Around) {
+	for i, f := range slices.Concat(in.Files, in.Around) {
+		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
 		if f.Text() != "" {
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message, Cause: Unread, Around: around})
 		}
 		if f.Template != nil {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message, Cause: Templated, Around: around})
 		}
 	}
 	for _, f := range in.Around {
+		r.Context.Files = append(r.Context.Files, f.Name)
 		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
+			r.Skipped = append(r.Skipped, Skip{
+				File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message), Cause: Unread, Around: true,
+			})
 		}
 	}
 	return r
@@ -649,7 +644,12 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 	if len(f.Problems) == 0 {
 		return
 	}
-	for _, a := range e.files {
+	rules, err := e.rulesForFile(f)
+	if err != nil {
+		r.Problems = append(r.Problems, object.Problem{Kind: RuleBroke, Message: err.Error(), Location: object.Location{File: f.Name}})
+		return
+	}
+	for _, a := range rules.files {
 		p := &FilePass{File: f, rule: a}
 		p.report = func(found Finding) {
 			if a.severity != nil {

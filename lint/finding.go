@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,11 +24,14 @@ type Finding struct {
 	Related  []Related
 	Fixes    []Fix
 	Subject  Subject
+	// Caused says that a change brings the finding in, and that the change is not in the file of the finding. See Report.Since.
+	Caused bool
 
 	fingerprint string
 	place       string         // StablePath of Path, "" if it is about a file
 	object      *object.Object // the one that it is about; nil if it is about a file
 	beside      bool           // on an object that is not judged
+	cause       string         // the fingerprint that it shares with findings that read alike
 	suppressed  *Suppression   // what silences it
 }
 
@@ -137,6 +141,15 @@ func (f *Finding) identify(o *object.Object) {
 	f.fingerprint = hex.EncodeToString(h.Sum(nil)[:12])
 }
 
+// alike is what a finding has in common with those of other runs, and of other meshes, that read alike. It does not hold the name of the
+// file, also not that of a file that is at fault itself.
+func (f *Finding) alike() string {
+	if f.Object.Kind == "" {
+		return f.Rule.ID + "\n" + messageShape(strings.ReplaceAll(f.Message, f.Location.File, ""))
+	}
+	return cmp.Or(f.cause, f.fingerprint)
+}
+
 // tellApart gives findings that read alike, such as two broken documents of one file, fingerprints of their own, by their order. Those
 // that are silenced count too, or silencing one would give another its fingerprint.
 func tellApart(r *Report) {
@@ -152,6 +165,7 @@ func tellApart(r *Report) {
 	}
 	seen := map[string]int{}
 	for _, f := range all {
+		f.cause = f.fingerprint
 		if seen[f.fingerprint]++; seen[f.fingerprint] > 1 {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", f.fingerprint, seen[f.fingerprint]))
 			f.fingerprint = hex.EncodeToString(sum[:12])

@@ -24,6 +24,8 @@ type Pass struct {
 // visit is one object being judged; what rules work out about it is kept for the others.
 type visit struct {
 	engine   *Engine
+	rules    *ruleSet
+	err      error   // why the object could not be judged at all
 	active   []*Meta // the rules whose gates let the object through
 	memo     map[any]any
 	findings []Finding
@@ -95,7 +97,7 @@ func (p *Pass) Option(name string) any { return p.OptionOf(p.rule.rule.ID, name)
 
 // OptionOf returns the value of an option of any rule.
 func (p *Pass) OptionOf(id, name string) any {
-	r := p.visit.engine.byID[id]
+	r := p.visit.rules.byID[id]
 	if r == nil {
 		return nil
 	}

@@ -50,7 +50,11 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 // it.
 func (e *Engine) reviewGone(ctx context.Context, ix *mesh.Index, gone *object.Object, report *Report) error {
 	v := visit{engine: e, watch: e.stopwatch()}
-	for _, a := range e.byKind[gone.Kind] {
+	var err error
+	if v.rules, err = e.rulesFor(gone); err != nil {
+		return err
+	}
+	for _, a := range v.rules.byKind[gone.Kind] {
 		if a.rule.CheckGone == nil || a.missing(ix) != "" {
 			continue
 		}

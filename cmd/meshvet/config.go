@@ -7,14 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
 )
-
-// configNames are what a configuration file is called, the preferred name first.
-var configNames = [...]string{".meshvet.yaml", ".meshvet.yml"}
 
 // maxConfigBytes bounds what says how to run: a configuration file, a list of ignore patterns.
 const maxConfigBytes = 1 << 20
@@ -37,27 +33,79 @@ func loadConfig(w *walker, path, start, repo string) (*settings, error) {
 			if base == "" {
 				base = start
 			}
-			return &settings{Config: &lint.Config{Version: 1}, base: base}, nil
+			return defaults(base), nil
 		}
-		return readConfig(w.name(found, false), found, filepath.Dir(found))
+		return readConfig(w, w.name(found, false), found, filepath.Dir(found))
 	}
 	if isNullDevice(w.absolute(path)) {
-		return &settings{Config: &lint.Config{Version: 1}, base: w.cwd, isolated: true}, nil
+		s := defaults(w.cwd)
+		s.isolated = true
+		return s, nil
 	}
 	// Whoever names a file thinks of paths from where they stand, wherever the file is.
-	return readConfig(path, w.absolute(path), w.cwd)
+	return readConfig(w, path, w.absolute(path), w.cwd)
 }
 
-func readConfig(name, file, base string) (*settings, error) {
+// defaults is what holds without a configuration.
+func defaults(base string) *settings { return &settings{Config: &lint.Config{Version: 1}, base: base} }
+
+func readConfig(w *walker, name, file, base string) (*settings, error) {
 	data, err := readRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
 	}
-	cfg, problems := lint.ReadConfig(name, data)
-	if cfg == nil {
-		cfg = &lint.Config{}
+	root := findRepository(filepath.Dir(file))
+	if root == "" {
+		root = filepath.Dir(file)
 	}
-	return &settings{Config: cfg, problems: problems, base: base}, nil
+	main := filepath.ToSlash(file)
+	loader := lint.ConfigLoader{
+		Root: filepath.ToSlash(root),
+		Read: readInside(root),
+		Name: func(p string) string {
+			if p == main {
+				return name
+			}
+			return w.name(filepath.FromSlash(p), false)
+		},
+	}
+	cfg, problems := loader.Load(main, data, filepath.ToSlash(base))
+	s := &settings{Config: cfg, problems: problems, base: base}
+	if cfg == nil {
+		s.Config = &lint.Config{}
+	} else {
+		s.base = filepath.FromSlash(cfg.Folder)
+	}
+	s.PathOf = func(name string) string {
+		if name == stdinName {
+			return ""
+		}
+		rel, err := filepath.Rel(s.base, w.absolute(filepath.FromSlash(name)))
+		if err != nil || !filepath.IsLocal(rel) {
+			return ""
+		}
+		return filepath.ToSlash(rel)
+	}
+	return s, nil
+}
+
+// readInside reads files that a configuration names, wherever links lead: only what is below root.
+func readInside(root string) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		file, err := filepath.EvalSymlinks(filepath.FromSlash(path))
+		if err != nil {
+			return nil, plainError(err)
+		}
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			return nil, plainError(err)
+		}
+		if rel, err := filepath.Rel(real, file); err != nil || !filepath.IsLocal(rel) {
+			return nil, errors.New("is a link that leads out of the repository")
+		}
+		data, err := readRegular(file)
+		return data, plainError(err)
+	}
 }
 
 // readRegular reads a file that is small and there: what is asked of a pipe or a device may never come.
@@ -88,7 +136,7 @@ func readRegularUpTo(file string, most int64) ([]byte, error) {
 
 func findConfig(start, repo string) string {
 	for dir := start; ; dir = filepath.Dir(dir) {
-		for _, name := range configNames {
+		for _, name := range lint.ConfigNames() {
 			file := filepath.Join(dir, name)
 			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 				return file
@@ -129,6 +177,7 @@ func (s *settings) emptyScopes(w *walker, sources []source) []lint.Skip {
 		out = append(out, lint.Skip{
 			File:   c.At.File,
 			Reason: fmt.Sprintf("the paths of scope %q (line %d) match no file", c.Name, c.At.Range.Start.Line),
+			Cause:  lint.Unmatched,
 		})
 	}
 	return out
@@ -147,16 +196,12 @@ func (s *settings) anchored(w *walker, sets ...[]*object.File) *lint.Config {
 		out.Scopes[i].Paths = nil
 		for _, f := range slices.Concat(sets...) {
 			if f.Name != stdinName && filter.match(w.absolute(filepath.FromSlash(f.Name))) != "" {
-				out.Scopes[i].Paths = append(out.Scopes[i].Paths, escapeGlob(f.Name))
+				out.Scopes[i].Paths = append(out.Scopes[i].Paths, lint.EscapeGlob(f.Name))
 			}
 		}
 	}
 	return &out
 }
-
-var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)
-
-func escapeGlob(name string) string { return globEscaper.Replace(name) }
 
 // configErrors puts together what is wrong with a configuration: what its reader found, and what the engine, which knows the
 // rules, found.
@@ -171,7 +216,16 @@ func configErrors(problems []object.Problem, err error) error {
 	if len(problems) == 0 {
 		return nil
 	}
+	files := map[string]int{} // in the order in which they are first told of
+	for _, p := range problems {
+		if _, known := files[p.Location.File]; !known {
+			files[p.Location.File] = len(files)
+		}
+	}
 	slices.SortStableFunc(problems, func(a, b object.Problem) int {
+		if a.Location.File != b.Location.File {
+			return files[a.Location.File] - files[b.Location.File]
+		}
 		switch x, y := a.Location.Range.Start, b.Location.Range.Start; {
 		case x.Less(y):
 			return -1
@@ -180,5 +234,5 @@ func configErrors(problems []object.Problem, err error) error {
 		}
 		return 0
 	})
-	return &lint.ConfigError{Problems: problems}
+	return &lint.ConfigError{Problems: slices.Compact(problems)}
 }

@@ -33,6 +33,15 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	return engine.Lint(ctx, j.input(files, around))
 }
 
+// earlier judges files as they were, as far as it matters to a report about them as they are.
+func (j *judge) earlier(ctx context.Context, files, around []*object.File, now *lint.Report) (*lint.Report, error) {
+	engine, err := j.engine(files, around)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Earlier(ctx, j.input(files, around), now)
+}
+
 func (j *judge) engine(files, around []*object.File) (*lint.Engine, error) {
 	return lint.New(j.rules, j.config.anchored(j.walker, files, around))
 }

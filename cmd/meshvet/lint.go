@@ -41,6 +41,7 @@ type lintFlags struct {
 
 	baseline      string
 	writeBaseline string
+	since         string
 }
 
 func (a *app) newLintCommand() *cobra.Command {
@@ -109,6 +110,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
+	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -150,9 +152,24 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	switch {
+	case f.since == "" && onLine("since"):
+		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.since != "" && slices.Contains(args, "-"):
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	}
 	r, err := a.newRun(f, args)
 	if err != nil {
 		return 0, err
+	}
+	if f.since != "" {
+		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
+			return 0, err
+		}
+		defer r.since.tree.Close()
+		if err := r.since.checkPaths(r.walker, args); err != nil {
+			return 0, err
+		}
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
@@ -209,6 +226,7 @@ type lintRun struct {
 	repo   string         // absolute root of the repository of the first path, "" without one
 	stdin  io.Reader
 	args   []string
+	since  *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -280,6 +298,7 @@ func (w *walker) startFolder(first, stdinName string) string {
 type inputs struct {
 	files  []*object.File // whose objects are judged
 	around []*object.File // context only
+	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
 }
@@ -295,8 +314,14 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 		return nil, err
 	}
 	r.complete(rep, in)
+	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
 	if err := r.settleBaseline(ctx, rep, in); err != nil {
 		return nil, err
+	}
+	if r.since != nil {
+		if err := r.since.compare(ctx, r, in, rep); err != nil {
+			return nil, err
+		}
 	}
 	return rep, nil
 }
@@ -343,21 +368,26 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			return nil, err
 		}
 	} else {
-		c.Rules, c.Admission = nil, lint.Admission{} // what it says about rules is checked once rules are needed
+		c.ForgetRules() // what it says about rules is checked once rules are needed
 	}
 	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
 		return nil, err
 	}
 	if judged {
-		more, asked := r.contextSources()
+		var more []source
+		var asked map[string]object.Location
+		more, asked, in.from = r.contextSources()
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked, r.note)
+		in.lost = unreadableContext(in.around, asked)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
 		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+	} else {
+		in.from = lint.NotNeeded
+		r.note("context: not read, since there is nothing to judge")
 	}
 	return &in, nil
 }
@@ -366,6 +396,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
@@ -390,7 +421,7 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 
 // contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
 // the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location) {
+func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location, from lint.ContextSource) {
 	w, c := r.walker, r.config
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
@@ -402,33 +433,46 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]object.Lo
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
+	more := "none"
+	if len(r.flags.context) > 0 {
+		more = "what --context names"
+	}
 	switch {
 	case c.isolated:
+		r.note("context: %s, since --config is %s", more, nullDevice)
 	case c.Context != nil:
 		for i, glob := range c.Context {
 			more, matched := w.addGlob(c.base, glob)
 			if at := c.ContextAt[i]; !matched {
-				w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+				w.lost = append(w.lost, lint.Skip{
+					File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
+				})
 			}
 			named(more, c.ContextAt[i])
 		}
+		if len(c.Context) > 0 {
+			r.note("context: %s", strings.Join(c.Context, ", "))
+			return sources, asked, lint.FromConfiguration
+		}
+		r.note("context: %s, as %s wants", more, c.Source)
 	case r.repo != "":
 		r.note("context: %s", w.name(r.repo, false))
-		sources = append(sources, w.addFolder(r.repo, false)...)
+		return append(sources, w.addFolder(r.repo, false)...), asked, lint.FromRepository
+	default:
+		r.note("context: %s, since there is no repository around the paths given", more)
 	}
-	return sources, asked
+	return sources, asked, lint.NoContext
 }
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
 			at, named := asked[f.Name]
 			switch {
 			case p.Kind != object.Unreadable && p.Kind != object.Missing || !named:
-				note("context: %s: %s", p.Location, p.Message)
 			case at.File != "":
 				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
 			default:

@@ -162,7 +162,7 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 
 // ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
 func (w *walker) ignoreFileLost(file string, err error) {
-	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err)), Cause: lint.Unread}
 	if !slices.Contains(w.lost, s) {
 		w.lost = append(w.lost, s)
 	}
@@ -216,21 +216,28 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 // addGlob returns the manifests that a pattern of the configuration names. A pattern without wildcards is a path. matched is
 // false for one that names nothing, as opposed to what is read already.
 func (w *walker) addGlob(base, glob string) (sources []source, matched bool) {
-	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
-	if !strings.ContainsAny(wild, `*?[{\`) {
-		return w.add(filepath.Join(base, filepath.FromSlash(glob))), true
+	dir, filter := globFolder(base, glob)
+	if filter == nil {
+		return w.add(dir), true
 	}
-	dir := filepath.Join(base, filepath.FromSlash(fixed))
 	if _, err := os.Stat(dir); err != nil {
 		return nil, false
 	}
-	filter := newPathFilter(base, []string{glob})
 	sources = w.walk(nil, dir, false, ignoreStackAt(findRepository(dir), dir, w.ignoreFileLost), func(p string) bool {
 		in := filter.match(p) != ""
 		matched = matched || in
 		return in
 	})
 	return sources, matched
+}
+
+// globFolder is the folder that a pattern is matched in, and what is matched; without wildcards, the path that it is and nil.
+func globFolder(base, glob string) (string, *pathFilter) {
+	fixed, wild := doublestar.SplitPattern(path.Clean(strings.TrimPrefix(glob, "./")))
+	if !strings.ContainsAny(wild, `*?[{\`) {
+		return filepath.Join(base, filepath.FromSlash(glob)), nil
+	}
+	return filepath.Join(base, filepath.FromSlash(fixed)), newPathFilter(base, []string{glob})
 }
 
 // anyMatch says whether a pattern matches any manifest, read or not.

@@ -246,7 +246,7 @@ func lintConfig(t *testing.T, text string) (*settings, []object.Problem) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := readConfig("config.yaml", file, "")
+	s, err := readConfig(newWalker("/", nil, func(string, ...any) {}), "config.yaml", file, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -238,6 +238,9 @@ func (l *lowering) rewrite(s *spot) error {
 	if s.old == l.doc || s == l.top && len(l.at) == 0 {
 		return l.refuse(nil, "the operation is about the whole document; change it by hand")
 	}
+	if p.bare {
+		return l.refuse(s.path, "the key %s has no colon; change it by hand", s.path)
+	}
 	start := p.start
 	if p.tag.end > 0 { // the tag is that of the old value
 		if p.head != p.tag.end {
@@ -270,7 +273,7 @@ func (l *lowering) rewrite(s *spot) error {
 		at := l.lineEnd(p.end)
 		defer l.edit(at, at, left)
 	}
-	if !isBlock(s.value) {
+	if !isBlock(s.value) || !inField && p.anchor != "" { // an anchor cannot stand on the line of a first key
 		text := l.scalar(s)
 		if p.nothing {
 			text = " " + text
@@ -308,7 +311,14 @@ func (l *lowering) rewrite(s *spot) error {
 	if _, isList := s.value.([]any); isList {
 		col = l.column(p.from) + l.style.listStep
 	}
-	l.edit(start, p.end, header)
+	end := p.end
+	if gap := l.text[end:l.textEnd(end)]; strings.HasPrefix(gap, "\t") && header == "" { // not every reader takes a tab behind a colon
+		end += len(gap) - len(strings.TrimLeft(gap, " \t"))
+		if end < l.textEnd(end) {
+			header = " "
+		}
+	}
+	l.edit(start, end, header)
 	at := l.lineEnd(p.end)
 	l.edit(at, at, strings.Repeat(" ", col)+l.style.block(s.value, col)+l.style.nl)
 	return nil
@@ -337,6 +347,9 @@ func (l *lowering) rewriteBlock(s *spot, start int) error {
 	}
 	line, end := l.lineStart(p.start), l.lineEnd(p.end)
 	if isBlock(s.value) {
+		if _, isMap := s.value.(map[string]any); isMap && col <= l.column(p.from) {
+			col = l.column(p.from) + l.style.step
+		}
 		l.edit(line, end, l.left(p.start, end, col)+strings.Repeat(" ", col)+l.style.block(s.value, col)+l.style.nl)
 		return nil
 	}

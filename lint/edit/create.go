@@ -19,18 +19,18 @@ func Create(after *object.Object, fresh map[string]any) ([]Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.at) > 0 {
+	if len(l.at) > 0 && l.doc.At(l.at[:len(l.at)-2]...).Get("kind").Str() == "List" {
 		return l.createItem(value)
 	}
-	return l.createDocument(value)
+	return l.createDocument(value) // also behind lists that hold objects of one kind
 }
 
 // createItem writes an object into the list that holds the other one.
 func (l *lowering) createItem(value any) ([]Edit, error) {
 	list, n := l.at[:len(l.at)-1], l.at[len(l.at)-1]
 	i, ok := n.(int)
-	if kind := l.doc.At(list.Parent()...).Get("kind").Str(); !ok || kind != "List" {
-		return nil, l.refuse(nil, "it stands in a %s, which holds no other kinds; write the new object into another file", kind)
+	if !ok {
+		return nil, l.refuse(nil, "it stands in a list that is not understood; write the new object by hand")
 	}
 	at := l.root
 	for _, e := range list {

@@ -15,6 +15,7 @@ type place struct {
 	head       int // behind the last of colon, dash, anchor and tag: where a value can be written
 	start, end int // the value itself, or its alias; both = head if nothing is written
 	nothing    bool
+	bare       bool // the key has no colon
 	alias      bool
 	anchor     string
 	tag        span // empty if there is none
@@ -99,7 +100,7 @@ func (l *lowering) list(s *spot) error {
 
 func (l *lowering) listFields(s *spot) error {
 	p, in := &s.place, &s.inner
-	in.col = -1
+	in.col = l.column(p.start)
 	type own struct {
 		v        object.Value
 		from, to int
@@ -112,9 +113,6 @@ func (l *lowering) listFields(s *spot) error {
 			continue
 		}
 		fields = append(fields, own{f, ks, ke})
-		if col := l.column(ks); in.col < 0 || col < in.col {
-			in.col = col
-		}
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].from < fields[j].from })
 	before := p.start
@@ -122,9 +120,13 @@ func (l *lowering) listFields(s *spot) error {
 		before++
 	}
 	for i, f := range fields {
+		from := f.from
 		if !in.flow && l.column(f.from) != in.col {
-			in.note(f.v.Key()) // of a mapping that a merge key holds itself
-			continue
+			from = l.lineStart(f.from) + in.col
+			if from > f.from || strings.IndexByte("?&!", l.text[from]) < 0 {
+				in.note(f.v.Key()) // of a mapping that a merge key holds itself
+				continue
+			}
 		}
 		if strings.Contains(l.text[min(before, f.from):f.from], "<<") {
 			in.merge = true
@@ -132,7 +134,7 @@ func (l *lowering) listFields(s *spot) error {
 				return l.refuse(s.path, "%s has a merge key (<<); change it by hand, or write it out", s.path)
 			}
 		}
-		k := &spot{path: s.path.Child(f.v.Key()), key: f.v.Key(), old: f.v, place: place{from: f.from, flow: in.flow}}
+		k := &spot{path: s.path.Child(f.v.Key()), key: f.v.Key(), old: f.v, place: place{from: from, flow: in.flow}}
 		limit := p.end
 		if i+1 < len(fields) && fields[i+1].from > f.to {
 			limit = fields[i+1].from
@@ -141,8 +143,8 @@ func (l *lowering) listFields(s *spot) error {
 		valueFrom := f.to
 		if colon < limit && l.text[colon] == ':' {
 			valueFrom = colon + 1
-		} else if !in.flow {
-			return l.refuse(k.path, "the key %s has no colon; change it by hand", k.path)
+		} else {
+			k.place.bare = true
 		}
 		// What a missing value of the last field has behind it is beyond the mapping.
 		if err := l.locate(k, valueFrom, max(limit, valueFrom)); err != nil {
@@ -192,7 +194,7 @@ func (l *lowering) checkLead(s, k *spot) error {
 		return nil
 	}
 	if strings.Trim(l.text[l.lineStart(p.from):p.from], " -") != "" {
-		return l.refuse(k.path, "%s has an anchor, a tag, a tab or a ? before its key; change it by hand", k.path)
+		return l.refuse(k.path, "%s has something before its key that is not understood; change it by hand", k.path)
 	}
 	return nil
 }
@@ -303,7 +305,7 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 		}
 	}
 	column := func(off int) int { return off - start - strings.LastIndexByte(text[start:off], '\n') - 1 }
-	single, double := 0, 0
+	single, double := false, false
 	var walk func(v object.Value)
 	walk = func(v object.Value) {
 		at, _, _ := v.Span()
@@ -312,9 +314,9 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 			if at >= start && at < end {
 				switch text[at] {
 				case '\'':
-					single++
+					single = true
 				case '"':
-					double++
+					double = true
 				}
 			}
 			return
@@ -336,11 +338,12 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 			walk(c)
 		}
 	}
+	walk(o.Get("spec"))
 	walk(o)
 	if s.step == 0 || s.listStep < 0 {
 		walk(doc)
 	}
-	if single > 0 && double == 0 {
+	if single && !double {
 		s.quote = '\''
 	}
 	first, _, _ := doc.Span()

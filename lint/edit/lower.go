@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -333,12 +334,13 @@ func (l *lowering) remove(at, s *spot) error {
 // applyFresh applies an operation within a value that is not in the text yet.
 func (l *lowering) applyFresh(s *spot, op lint.Op, rest object.Path, value any) error {
 	var err error
-	s.value, err = patchValue(s.value, op.Kind, rest, value)
-	if err != nil {
-		return l.refuse(op.Path, "%s", err)
+	if s.value, err = patchValue(s.value, op.Kind, rest, value); err != nil {
+		return l.refuse(op.Path, "there is no %s", op.Path)
 	}
 	return nil
 }
+
+var errNoField = errors.New("no such field")
 
 // patchValue applies one operation to a value, which it may change.
 func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, error) {
@@ -355,7 +357,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		next, found := in[key]
 		switch {
 		case !ok, !found && kind != lint.Add:
-			return nil, fmt.Errorf("there is no %s", path)
+			return nil, errNoField
 		case kind == lint.Remove && len(path) == 1:
 			delete(in, key)
 			return in, nil
@@ -370,7 +372,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		}
 		switch {
 		case !ok || n < 0 || n > len(in) || n == len(in) && (kind != lint.Add || len(path) > 1):
-			return nil, fmt.Errorf("there is no %s", path)
+			return nil, errNoField
 		case len(path) == 1 && kind == lint.Add:
 			return slices.Insert(in, n, value), nil
 		case len(path) == 1 && kind == lint.Remove:
@@ -380,7 +382,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		in[n] = next
 		return in, err
 	}
-	return nil, fmt.Errorf("there is no %s", path)
+	return nil, errNoField
 }
 
 // current is the value that a spot will have.

@@ -283,3 +283,23 @@ func baselined(t testing.TB) *lint.Report {
 	}}
 	return r
 }
+
+// changed is a report of what a change brings in: one finding in a file of its own, and one in another.
+func changed(t testing.TB) *lint.Report {
+	t.Helper()
+	f := load(t, "egress/payments.yaml", fixtureFiles["egress/payments.yaml"])
+	se, dr := f.Objects[0], f.Objects[1]
+	r := &lint.Report{
+		Rules:   []*lint.Meta{notDNS, notVerified},
+		Sources: map[string]*object.File{f.Name: f},
+		Scopes:  []lint.Scope{{Name: "egress", Files: []string{f.Name}}},
+		Since:   &lint.Since{Revision: "::stop::\x1b[31mmain{0}", Commit: "0123456789abcdef0123456789abcdef01234567", Known: 7},
+		Stats:   lint.Stats{Files: map[object.Class]int{object.Linted: 1}, Documents: 2, Objects: 2, Judged: 2},
+		Findings: []lint.Finding{
+			finding(notDNS, se, "spec.resolution", "resolution NONE for api.payments.example, a DNS name"),
+			finding(notVerified, dr, "spec.host", "the name is not verified"),
+		},
+	}
+	r.Findings[1].Caused = true
+	return r
+}

@@ -18,6 +18,9 @@ func writeGitHub(w *bufio.Writer, v *view) error {
 		if f.Effect != "" {
 			message += "\neffect: " + clean(f.Effect)
 		}
+		if note := v.causedNote(f); note != "" {
+			message += "\ncause: " + clean(note)
+		}
 		if briefHelp(f) != "" {
 			message += "\nhelp: " + clean(help(f))
 		}

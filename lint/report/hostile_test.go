@@ -199,7 +199,7 @@ func TestSARIFMessage(t *testing.T) {
 			if c.f.Rule == nil {
 				c.f.Rule = &lint.Meta{ID: "XX900", Name: "bare"}
 			}
-			if got := *messageOf(&c.f, c.f.Related).Text; got != c.want {
+			if got := *messageOf(&c.f, "", c.f.Related).Text; got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

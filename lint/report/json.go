@@ -23,6 +23,7 @@ type (
 		Skipped  []jsonSkip    `json:"skipped"`
 		Scopes   []jsonScope   `json:"scopes"`
 		Baseline *jsonBaseline `json:"baseline"`
+		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
 		Stats    jsonStats     `json:"stats"`
 	}
 	jsonFinding struct {
@@ -38,6 +39,7 @@ type (
 		Fixes       []jsonFix        `json:"fixes"`
 		Fingerprint string           `json:"fingerprint"`
 		Suppressed  *jsonSuppression `json:"suppressed"`
+		Caused      bool             `json:"caused"` // by a change in another file
 	}
 	jsonObject struct {
 		Kind      object.Kind `json:"kind"`
@@ -116,6 +118,11 @@ type (
 		Count   int    `json:"count"`
 		Reason  string `json:"reason"`
 	}
+	jsonSince struct {
+		Revision string `json:"revision"`
+		Commit   string `json:"commit"`
+		Known    int    `json:"known"` // findings that were there and are left out
+	}
 	jsonStats struct {
 		Files      jsonFiles      `json:"files"`
 		Documents  int            `json:"documents"`
@@ -166,6 +173,9 @@ func writeJSON(w *bufio.Writer, v *view) error {
 			out.Baseline.Stale = append(out.Baseline.Stale, jsonStale{s.Rule, s.Object, s.Path, s.Message, s.File, s.Line, s.Gone, s.Reason})
 		}
 	}
+	if s := v.Since; s != nil {
+		out.Since = &jsonSince{s.Revision, s.Commit, s.Known}
+	}
 	return writeDocument(w, out)
 }
 
@@ -194,6 +204,7 @@ func findingOf(f entry) jsonFinding {
 		Related:     make([]jsonRelated, 0, len(f.Related)),
 		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
 		Fingerprint: f.Fingerprint(),
+		Caused:      f.Caused,
 	}
 	if s := f.suppression; s != nil {
 		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}

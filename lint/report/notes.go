@@ -45,6 +45,9 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
 		}
 		writeRuleSkips(bw, v.Skipped)
+		if s := v.Since; s != nil {
+			fmt.Fprintf(bw, "compared with %s, commit %s: %s not new\n", clean(object.Abridge(s.Revision)), clean(s.Commit), areCount(s.Known, "finding"))
+		}
 		for _, s := range v.Scopes {
 			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
 		}
@@ -75,19 +78,20 @@ func writeStale(w *bufio.Writer, v *view, pens pens) {
 			fmt.Fprintf(w, "%s:%d: %s: %s\n", clean(b.Name), s.Line, pens.of(lint.Info, "stale"), clean(entry+": "+s.Reason))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s: %s that it holds %s not needed any more; --write-baseline %s removes what is stale",
-		clean(b.Name), pens.of(lint.Info, "notice"), count(gone, "finding"), isAre(gone), clean(b.Name))
+	fmt.Fprintf(w, "%s: %s: %s not there any more and still in the baseline; --write-baseline %s removes what is stale",
+		clean(b.Name), pens.of(lint.Info, "notice"), areCount(gone, "finding"), clean(b.Name))
 	if !v.opt.Verbose {
 		fmt.Fprint(w, ", -v lists it")
 	}
 	fmt.Fprintln(w)
 }
 
-func isAre(n int) string {
+// areCount writes a number with its noun and verb.
+func areCount(n int, noun string) string {
 	if n == 1 {
-		return "is"
+		return count(n, noun) + " is"
 	}
-	return "are"
+	return count(n, noun) + " are"
 }
 
 // spot is where a location begins.

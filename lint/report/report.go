@@ -148,6 +148,14 @@ func (v *view) accepted() (suppressed, known int) {
 	return len(v.Suppressed) - known, known
 }
 
+// causedNote says of a finding that the change which brings it in is elsewhere; "" of any other.
+func (v *view) causedNote(f *lint.Finding) string {
+	if !f.Caused || v.Since == nil {
+		return ""
+	}
+	return "this file has not changed since " + v.Since.Revision + "; a change elsewhere brings the finding in"
+}
+
 // severities are those that findings have, worst first.
 var severities = [...]lint.Severity{lint.Error, lint.Warning, lint.Info}
 

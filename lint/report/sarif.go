@@ -212,7 +212,7 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	r := sarif.NewRuleResult(f.Rule.ID).
 		WithRuleIndex(s.ruleIndex[f.Rule.ID]).
 		WithLevel(levelOf(f.Severity)).
-		WithMessage(messageOf(f, related)).
+		WithMessage(messageOf(f, s.causedNote(f), related)).
 		AddLocation(s.location(f.Location, f.Object, f.Path))
 	for i, x := range related {
 		l := s.location(x.Location, x.Object, x.Path)
@@ -222,6 +222,11 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	}
 	if fp := f.Fingerprint(); fp != "" {
 		r.WithPartialFingerprints(map[string]string{sarifKey: fp})
+	}
+	if f.Caused {
+		bag := sarif.NewPropertyBag()
+		bag.Add("caused", true)
+		r.WithProperties(bag)
 	}
 	out := sarifResult{r, []*sarif.Suppression{}}
 	if x := e.suppression; x != nil {
@@ -237,10 +242,13 @@ func (s *sarifWriter) result(e entry) sarifResult {
 
 // messageOf puts into one message what the other formats show apart. Related places are linked from it, since viewers show
 // them in no other way.
-func messageOf(f *lint.Finding, related []lint.Related) *sarif.Message {
+func messageOf(f *lint.Finding, cause string, related []lint.Related) *sarif.Message {
 	text := messageText(sentence(f.Message))
 	if f.Effect != "" {
 		text += " Effect: " + messageText(sentence(f.Effect))
+	}
+	if cause != "" {
+		text += " Cause: " + messageText(sentence(cause))
 	}
 	if help := briefHelp(f); help != "" {
 		text += " Help: " + messageText(sentence(help))

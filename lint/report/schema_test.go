@@ -68,7 +68,7 @@ func TestJSONFieldOrder(t *testing.T) {
 	f := finding(notDNS, load(t, "a.yaml", fixtureFiles["egress/payments.yaml"]).Objects[0], "spec.resolution", "m")
 	r := &lint.Report{Findings: []lint.Finding{f}, Problems: []object.Problem{{Kind: object.Syntax, Message: "m"}}}
 	got := topKeys(t, write(t, "json", Options{}, r))
-	want := "version findings problems skipped scopes baseline stats"
+	want := "version findings problems skipped scopes baseline since stats"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("fields of the report: %s, want %s", s, want)
 	}
@@ -76,7 +76,7 @@ func TestJSONFieldOrder(t *testing.T) {
 	if err := json.Unmarshal(write(t, "json", Options{}, r), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want = "id name severity message effect object path location related fixes fingerprint suppressed"
+	want = "id name severity message effect object path location related fixes fingerprint suppressed caused"
 	if s := strings.Join(topKeys(t, doc.Findings[0]), " "); s != want {
 		t.Errorf("fields of a finding: %s, want %s", s, want)
 	}

@@ -119,6 +119,7 @@ func (t *textWriter) finding(f *lint.Finding) {
 	for _, r := range f.Related {
 		fmt.Fprintf(&t.buf, "%s%s: %s\n", indent, place(r.Location), clean(r.Message))
 	}
+	t.prose(indent, "cause", t.causedNote(f))
 	t.prose(indent, "help", help(f))
 }
 
@@ -212,6 +213,9 @@ func summary(v *view) string {
 	}
 	if known > 0 {
 		left = append(left, fmt.Sprintf("%d in the baseline", known))
+	}
+	if s := v.Since; s != nil && s.Known > 0 {
+		left = append(left, fmt.Sprintf("%d not new since %s", s.Known, clean(object.Abridge(s.Revision))))
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(left, ", "))

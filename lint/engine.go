@@ -136,6 +136,7 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 			r.Stats.Judged++
 		}
 	}
+	r.off = e.switchedOff(targets, visits)
 	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
@@ -156,6 +157,22 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 		return nil, fmt.Errorf("lint: %w", err)
 	}
 	return r, nil
+}
+
+// switchedOff lists the rules that are on, but not for some of the targets.
+func (e *Engine) switchedOff(targets []target, visits []visit) map[ruleOn]bool {
+	if len(e.conditions) == 0 {
+		return nil
+	}
+	out := map[ruleOn]bool{}
+	for i := range targets {
+		for _, a := range e.rules {
+			if a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] == nil {
+				out[ruleOn{a.rule.ID, targets[i].object.Key}] = true
+			}
+		}
+	}
+	return out
 }
 
 // eachOf calls f with 0 to n-1, several at a time.

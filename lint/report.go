@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -24,7 +25,8 @@ type Report struct {
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 
-	superseded []Finding // what findings leave out, since another one names its cause
+	superseded []Finding       // what findings leave out, since another one names its cause
+	off        map[ruleOn]bool // what overrides switch off
 }
 
 // Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs
@@ -112,11 +114,22 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
+// ruleOn is a rule, by its ID, on an object.
+type ruleOn struct {
+	rule   string
+	object object.Key
+}
+
 // merge adds the outcome of another scope.
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
 	r.superseded = append(r.superseded, other.superseded...)
+	if r.off == nil {
+		r.off = other.off
+	} else {
+		maps.Copy(r.off, other.off)
+	}
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged

@@ -316,7 +316,7 @@ func TestHostileSuppressions(t *testing.T) {
 			switch {
 			case c.note == "" && len(r.Skipped) == 0:
 			case len(r.Skipped) != 1 || c.note == "" || !strings.Contains(r.Skipped[0].Reason, c.note) || len(r.Skipped[0].Reason) > 1000:
-				t.Errorf("notes %q, want …%s…", r.Skipped, c.note)
+				t.Errorf("notes %+v, want …%s…", r.Skipped, c.note)
 			}
 		})
 	}

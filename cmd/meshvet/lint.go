@@ -400,12 +400,19 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
-	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
+	more := fmt.Sprintf("%d more read as context", len(in.around))
+	if n := len(slices.DeleteFunc(slices.Clone(in.around), wholly)); n > 0 {
+		more += fmt.Sprintf(", of which %d could not be read wholly", n)
+	}
+	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %s",
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], more)
 	if n := r.walker.excluded; n > 0 {
 		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
 	}
 }
+
+// wholly says whether everything in a file could be read.
+func wholly(f *object.File) bool { return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
 // well be found in a folder, does not.

@@ -27,11 +27,12 @@ type Engine struct {
 	byKind     map[object.Kind][]*activeRule
 	plain      *ruleSet // of objects for which no override holds
 	conditions []condition
-	sets       sync.Map            // of objects for which some conditions hold, by which
-	inFile     sync.Map            // which conditions a file meets, by its name
-	rivals     map[string][]string // the rules whose findings on one object may supersede those of a rule on another, by ID
-	vocabulary vocabulary
-	schema     func() (*schema.Validator, error)
+	sets       sync.Map // of objects for which some conditions hold, by which
+	inFile     sync.Map // which conditions a file meets, by its name
+	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
+	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
+	schema func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -51,11 +52,10 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config:     cfg,
-		all:        rules,
-		rivals:     map[string][]string{},
-		vocabulary: newVocabulary(rules),
-		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config: cfg,
+		all:    rules,
+		rivals: map[string][]string{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	if err := e.selectRules(); err != nil {
 		return nil, err
@@ -102,13 +102,14 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
-		list[i] = target{object: o, view: ViewFiles}
+		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list, around)
+	return runTargets(ctx, ix, list, around)
 }
 
 // target is an object to judge.
 type target struct {
+	engine    *Engine // that judges it
 	object    *object.Object
 	old       *object.Object  // see Pass
 	operation string          // see Pass
@@ -116,15 +117,21 @@ type target struct {
 	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
+// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
 	err := eachOf(ctx, len(targets), func(i int) {
-		e.judge(ctx, ix, &targets[i], &visits[i])
+		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Profile: e.profileOf(visits)}
+	engines := enginesOf(targets)
+	r := &Report{}
+	for _, e := range engines {
+		r.Profile = r.Profile.merge(e.profileOf(visits))
+	}
+	claims := silence(targets, visits)
 	for i := range visits {
 		if err := visits[i].err; err != nil {
 			return nil, err
@@ -136,22 +143,29 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 			r.Stats.Judged++
 		}
 	}
-	r.off = e.switchedOff(targets, visits)
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	for _, e := range engines {
+		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	}
+	r.off = switchedOff(targets, visits)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	beside, err := e.beside(ctx, ix, around, r.Findings)
+	near, err := beside(ctx, ix, around, targets, visits)
 	if err != nil {
 		return nil, err
 	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.superseded = dropSuperseded(append(r.Findings, beside...))
+	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
+	if len(claims) > 0 {
+		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+			return nil, err
+		}
+	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -160,12 +174,13 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 }
 
 // switchedOff lists the rules that are on, but not for some of the targets.
-func (e *Engine) switchedOff(targets []target, visits []visit) map[ruleOn]bool {
-	if len(e.conditions) == 0 {
-		return nil
-	}
+func switchedOff(targets []target, visits []visit) map[ruleOn]bool {
 	out := map[ruleOn]bool{}
 	for i := range targets {
+		e := targets[i].engine
+		if len(e.conditions) == 0 {
+			continue
+		}
 		for _, a := range e.rules {
 			if a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] == nil {
 				out[ruleOn{a.rule.ID, targets[i].object.Key}] = true
@@ -200,8 +215,8 @@ func eachOf(ctx context.Context, n int, f func(int)) error {
 }
 
 // beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
-// judged alone has the findings that it has in a run over everything.
-func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Object, found []Finding) ([]Finding, error) {
+// judged alone has the findings that it has in a run over everything. They are judged by the engine of what they may supersede.
+func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, targets []target, visits []visit) ([]Finding, error) {
 	if len(around) == 0 {
 		return nil, nil
 	}
@@ -209,45 +224,56 @@ func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Ob
 	for _, o := range around {
 		isAround[o] = true
 	}
-	var targets []target
-	place := map[*object.Object]int{} // among the targets
-	for i := range found {
-		f := &found[i]
-		rivals := e.rivals[f.Rule.ID]
-		if len(rivals) == 0 || f.object == nil {
-			continue
-		}
-		near, _ := ix.Neighbours(f.object, math.MaxInt)
-		for _, o := range near {
-			if !isAround[o] {
+	var near []target
+	rules := map[*object.Object]map[string]bool{}
+	for i := range visits {
+		for j := range visits[i].findings {
+			f := &visits[i].findings[j]
+			rivals := targets[i].engine.rivals[f.Rule.ID]
+			if len(rivals) == 0 || f.object == nil {
 				continue
 			}
-			n, known := place[o]
-			if !known {
-				n = len(targets)
-				place[o], targets = n, append(targets, target{object: o, view: ViewFiles, only: map[string]bool{}})
-			}
-			for _, id := range rivals {
-				targets[n].only[id] = true
+			neighbours, _ := ix.Neighbours(f.object, math.MaxInt)
+			for _, o := range neighbours {
+				if !isAround[o] {
+					continue
+				}
+				if rules[o] == nil {
+					rules[o] = map[string]bool{}
+					near = append(near, target{engine: targets[i].engine, object: o, view: ViewFiles, only: rules[o]})
+				}
+				for _, id := range rivals {
+					rules[o][id] = true
+				}
 			}
 		}
 	}
-	visits := make([]visit, len(targets))
-	err := eachOf(ctx, len(targets), func(i int) { e.judge(ctx, ix, &targets[i], &visits[i]) })
+	found := make([]visit, len(near))
+	err := eachOf(ctx, len(near), func(i int) {
+		near[i].engine.judge(ctx, ix, &near[i], &found[i])
+	})
 	if err != nil {
 		return nil, err
 	}
 	var out []Finding
-	for i := range visits {
-		if err := visits[i].err; err != nil {
-			return nil, err
-		}
-		for _, f := range visits[i].findings {
+	for i := range found {
+		for _, f := range found[i].findings {
 			f.beside = true
 			out = append(out, f)
 		}
 	}
 	return out, nil
+}
+
+// enginesOf lists the engines that judge targets.
+func enginesOf(targets []target) []*Engine {
+	var out []*Engine
+	for i := range targets {
+		if e := targets[i].engine; !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
@@ -260,7 +286,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []
 		}
 		concerned := false
 		for i := range targets {
-			if concerned = a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+			if concerned = targets[i].engine == e && a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
 				break
 			}
 		}
@@ -315,9 +341,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person", Cause: Generated})
+		v.idle = true
 		return
 	}
 	outsized := v.outsized(ix, o)
+	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range v.rules.byKind[kindOf(o)] {
@@ -368,7 +396,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
-	v.silence(o)
+	v.claim = e.annotated(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
@@ -548,50 +576,25 @@ func (in *Input) inOrder() []*object.File {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := e.account(in)
-	focus := map[*object.File]bool{}
-	for _, f := range in.Files {
-		focus[f] = true
-	}
-	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range scopes {
-		ix := e.indexOf(s, len(scopes) > 1)
-		var targets, around []*object.Object
-		for _, f := range s.own {
-			to := &around
-			if focus[f] {
-				to = &targets
-			}
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged {
-					*to = append(*to, o)
-				}
-			}
-		}
-		part, err := e.runFiles(ctx, ix, targets, around)
-		if err != nil {
-			return nil, err
-		}
-		r.merge(part)
-		r.Scopes = append(r.Scopes, s.describe())
-	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
-	r.sort()
-	r.Profile.sort()
-	tellApart(r)
-	return r, nil
+	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.
 func (e *Engine) account(in Input) *Report {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	r := &Report{Rules: e.Rules()}
+	for _, f := range in.Files {
+		e.lintFile(f, r)
+	}
+	r.count(in)
+	return r
+}
+
+// count adds to a report what was read, and what of it was not.
+func (r *Report) count(in Input) {
+	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
 	}
 	for i, f := range slices.Concat(in.Files, in.Around) {
 		around := i >= len(in.Files)
@@ -614,7 +617,6 @@ func (e *Engine) account(in Input) *Report {
 			})
 		}
 	}
-	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.

@@ -29,10 +29,10 @@ type Finding struct {
 
 	fingerprint string
 	place       string         // StablePath of Path, "" if it is about a file
+	cause       string         // the fingerprint that it shares with findings that read alike
 	object      *object.Object // the one that it is about; nil if it is about a file
 	beside      bool           // on an object that is not judged
-	cause       string         // the fingerprint that it shares with findings that read alike
-	suppressed  *Suppression   // what silences it
+	suppressed  *claim         // what silences it
 }
 
 // Related is another place that has to do with a finding.
@@ -85,6 +85,20 @@ type Fix struct {
 	Safety Safety
 	Ops    []Op
 	Create *Create
+}
+
+// Offers returns the safety of the best fix of the finding that can be applied, NoFix if it has none.
+func (f *Finding) Offers() Safety {
+	best := NoFix
+	for i := range f.Fixes {
+		switch f.Fixes[i].Safety {
+		case Safe:
+			return Safe
+		case Unsafe:
+			best = Unsafe
+		}
+	}
+	return best
 }
 
 // OpKind is a JSON Patch operation.

@@ -12,14 +12,16 @@ type Report struct {
 	Findings []Finding
 	// Suppressed are the findings that somebody accepted: the author of the object, or a baseline. They are not among Findings.
 	Suppressed []SuppressedFinding
-	Problems   []object.Problem // what makes the run itself fail
-	Skipped    []Skip
-	Scopes     []Scope
-	Context    Context
-	Stats      Stats
-	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
-	Rules      []*Meta  // the rules that were selected, by ID
-	Profile    *Profile // nil unless the configuration asks for it
+	// Suppressions are all that the files and objects that were judged say to that end, with and without effect, by place.
+	Suppressions []Suppression
+	Problems     []object.Problem // what makes the run itself fail
+	Skipped      []Skip
+	Scopes       []Scope
+	Context      Context
+	Stats        Stats
+	Since        *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
+	Rules        []*Meta  // the rules that were selected, by ID
+	Profile      *Profile // nil unless the configuration asks for it
 	// Baseline says what became of the entries of a baseline; nil without one.
 	Baseline *BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
@@ -55,7 +57,7 @@ const (
 	NotModelled  SkipCause = "not-modelled" // an object in view changes what Istio compiles in a way that meshvet does not follow
 	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
 	Undecided    SkipCause = "undecided"    // the rule itself says so
-	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect
+	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect; at admission only, in files it is a finding
 	Generated    SkipCause = "generated"    // istiod wrote the object, no person did
 	Outsized     SkipCause = "outsized"     // the object is larger than is judged
 	Templated    SkipCause = "template"     // the file has to be rendered first
@@ -124,6 +126,7 @@ type ruleOn struct {
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
+	r.Suppressions = append(r.Suppressions, other.Suppressions...)
 	r.superseded = append(r.superseded, other.superseded...)
 	if r.off == nil {
 		r.off = other.off
@@ -139,6 +142,7 @@ func (r *Report) merge(other *Report) {
 func (r *Report) sort() {
 	slices.SortStableFunc(r.Findings, CompareFindings)
 	slices.SortStableFunc(r.Suppressed, func(a, b SuppressedFinding) int { return CompareFindings(a.Finding, b.Finding) })
+	slices.SortStableFunc(r.Suppressions, func(a, b Suppression) int { return compareLocations(a.Where, b.Where) })
 	slices.SortStableFunc(r.Problems, func(a, b object.Problem) int { return compareLocations(a.Location, b.Location) })
 	slices.SortStableFunc(r.Skipped, compareSkips)
 	r.Skipped = slices.Compact(r.Skipped)

@@ -11,8 +11,8 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// faulty is an entry on which the named rules find something.
-func faulty(name string, rules ...string) string {
+// faultyEntry is an entry on which the named rules find something.
+func faultyEntry(name string, rules ...string) string {
 	return fmt.Sprintf("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: %s\n  namespace: shop\n  annotations:\n    faults: %q\nspec:\n  hosts: [%s.example.com]\n---\n",
 		name, strings.Join(rules, " "), name)
 }
@@ -66,39 +66,39 @@ func TestCompare(t *testing.T) {
 		want      string // what is new, as FILE:ID, + where the change is elsewhere
 		known     int
 	}{
-		{"nothing found", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": faulty("a")}, "", 0},
-		{"as it was", files{"a.yaml": faulty("a", "SE101"), "b.yaml": ""}, files{"a.yaml": faulty("a", "SE101"), "b.yaml": faulty("b")}, "", 1},
-		{"new object", files{}, files{"a.yaml": faulty("a", "SE101")}, "a.yaml:SE101", 0},
-		{"new fault", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": faulty("a", "SE101", "SE103")}, "a.yaml:SE103 a.yaml:SE103", 1},
-		{"moved lines", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": "# one\n# two\n" + faulty("b") + faulty("a", "SE101")}, "", 1},
-		{"renamed file", files{"a.yaml": faulty("a", "SE101", "SE103")}, files{"b.yaml": faulty("a", "SE101", "SE103")}, "", 3},
-		{"moved object", files{"a.yaml": faulty("a", "SE101") + faulty("c")}, files{"a.yaml": faulty("c"), "b.yaml": faulty("a", "SE101")}, "", 1},
-		{"copied object", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": faulty("a", "SE101"), "b/b.yaml": faulty("a", "SE101")}, "b/b.yaml:SE101", 1},
-		{"copied object, and the first repaired", files{"a/a.yaml": faulty("a", "SE101")}, files{"a/a.yaml": faulty("a"), "b/b.yaml": faulty("a", "SE101")}, "b/b.yaml:SE101", 0},
+		{"nothing found", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a")}, "", 0},
+		{"as it was", files{"a.yaml": faultyEntry("a", "SE101"), "b.yaml": ""}, files{"a.yaml": faultyEntry("a", "SE101"), "b.yaml": faultyEntry("b")}, "", 1},
+		{"new object", files{}, files{"a.yaml": faultyEntry("a", "SE101")}, "a.yaml:SE101", 0},
+		{"new fault", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a", "SE101", "SE103")}, "a.yaml:SE103 a.yaml:SE103", 1},
+		{"moved lines", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": "# one\n# two\n" + faultyEntry("b") + faultyEntry("a", "SE101")}, "", 1},
+		{"renamed file", files{"a.yaml": faultyEntry("a", "SE101", "SE103")}, files{"b.yaml": faultyEntry("a", "SE101", "SE103")}, "", 3},
+		{"moved object", files{"a.yaml": faultyEntry("a", "SE101") + faultyEntry("c")}, files{"a.yaml": faultyEntry("c"), "b.yaml": faultyEntry("a", "SE101")}, "", 1},
+		{"copied object", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a", "SE101"), "b/b.yaml": faultyEntry("a", "SE101")}, "b/b.yaml:SE101", 1},
+		{"copied object, and the first repaired", files{"a/a.yaml": faultyEntry("a", "SE101")}, files{"a/a.yaml": faultyEntry("a"), "b/b.yaml": faultyEntry("a", "SE101")}, "b/b.yaml:SE101", 0},
 		{
-			"two meshes change places", files{"prod/a.yaml": faulty("a", "SE101"), "staging/a.yaml": faulty("a")},
-			files{"prod/a.yaml": faulty("a"), "staging/a.yaml": faulty("a", "SE101")}, "staging/a.yaml:SE101", 0,
+			"two meshes change places", files{"prod/a.yaml": faultyEntry("a", "SE101"), "staging/a.yaml": faultyEntry("a")},
+			files{"prod/a.yaml": faultyEntry("a"), "staging/a.yaml": faultyEntry("a", "SE101")}, "staging/a.yaml:SE101", 0,
 		},
 		{
-			"one of two meshes", files{"prod/a.yaml": faulty("a", "SE101"), "staging/a.yaml": faulty("a", "SE101")},
-			files{"prod/a.yaml": faulty("a"), "staging/a.yaml": faulty("a", "SE101") + faulty("b")}, "", 1,
+			"one of two meshes", files{"prod/a.yaml": faultyEntry("a", "SE101"), "staging/a.yaml": faultyEntry("a", "SE101")},
+			files{"prod/a.yaml": faultyEntry("a"), "staging/a.yaml": faultyEntry("a", "SE101") + faultyEntry("b")}, "", 1,
 		},
 		{
-			"the other of two meshes", files{"prod/a.yaml": faulty("a", "SE101"), "staging/a.yaml": faulty("a", "SE101")},
-			files{"prod/a.yaml": faulty("a", "SE101") + faulty("b"), "staging/a.yaml": faulty("a")}, "", 1,
+			"the other of two meshes", files{"prod/a.yaml": faultyEntry("a", "SE101"), "staging/a.yaml": faultyEntry("a", "SE101")},
+			files{"prod/a.yaml": faultyEntry("a", "SE101") + faultyEntry("b"), "staging/a.yaml": faultyEntry("a")}, "", 1,
 		},
-		{"a folder moved to where another was", files{"a/x.yaml": faulty("a", "SE101"), "b/x.yaml": faulty("a")}, files{"b/x.yaml": faulty("a", "SE101")}, "b/x.yaml:SE101", 0},
-		{"one more that reads alike", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": faulty("a", "SE101") + faulty("a", "SE101")}, "a.yaml:SE101", 1},
-		{"uncovered", files{"a.yaml": faulty("a", "SE101", "SE102")}, files{"a.yaml": faulty("a", "SE102")}, "", 1},
-		{"covered", files{"a.yaml": faulty("a", "SE102")}, files{"a.yaml": faulty("a", "SE101", "SE102")}, "a.yaml:SE101", 0},
-		{"silenced", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": silent(faulty("a", "SE101"))}, "", 0},
-		{"silent no more", files{"a.yaml": silent(faulty("a", "SE101"))}, files{"a.yaml": faulty("a", "SE101")}, "a.yaml:SE101", 0},
-		{"another name", files{"a.yaml": faulty("a", "SE101")}, files{"a.yaml": faulty("b", "SE101")}, "a.yaml:SE101", 0},
+		{"a folder moved to where another was", files{"a/x.yaml": faultyEntry("a", "SE101"), "b/x.yaml": faultyEntry("a")}, files{"b/x.yaml": faultyEntry("a", "SE101")}, "b/x.yaml:SE101", 0},
+		{"one more that reads alike", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a", "SE101") + faultyEntry("a", "SE101")}, "a.yaml:SE101", 1},
+		{"uncovered", files{"a.yaml": faultyEntry("a", "SE101", "SE102")}, files{"a.yaml": faultyEntry("a", "SE102")}, "", 1},
+		{"covered", files{"a.yaml": faultyEntry("a", "SE102")}, files{"a.yaml": faultyEntry("a", "SE101", "SE102")}, "a.yaml:SE101", 0},
+		{"silenced", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": silent(faultyEntry("a", "SE101"))}, "", 0},
+		{"silent no more", files{"a.yaml": silent(faultyEntry("a", "SE101"))}, files{"a.yaml": faultyEntry("a", "SE101")}, "a.yaml:SE101", 0},
+		{"another name", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("b", "SE101")}, "a.yaml:SE101", 0},
 		{
-			"elsewhere", files{"a.yaml": faulty("a", "MX301", "SE101")},
-			files{"a.yaml": faulty("a", "MX301", "SE101"), "rival.yaml": faulty("rival", "MX301")}, "a.yaml:MX301+ rival.yaml:MX301", 1,
+			"elsewhere", files{"a.yaml": faultyEntry("a", "MX301", "SE101")},
+			files{"a.yaml": faultyEntry("a", "MX301", "SE101"), "rival.yaml": faultyEntry("rival", "MX301")}, "a.yaml:MX301+ rival.yaml:MX301", 1,
 		},
-		{"broken", files{"a.yaml": faulty("a")}, files{"a.yaml": torn}, "a.yaml:MV903", 0},
+		{"broken", files{"a.yaml": faultyEntry("a")}, files{"a.yaml": torn}, "a.yaml:MV903", 0},
 		{"broken before", files{"a.yaml": torn}, files{"a.yaml": torn + "#\n"}, "", 1},
 		{"broken and renamed", files{"a.yaml": torn}, files{"b.yaml": torn}, "", 1},
 		{"broken and copied", files{"a.yaml": torn}, files{"a.yaml": torn, "b.yaml": torn}, "b.yaml:MV903", 1},
@@ -127,7 +127,7 @@ func TestCompare(t *testing.T) {
 		})
 	}
 	t.Run("no file has changed", func(t *testing.T) {
-		r := run(t, nil, changeRules(), load(t, "a.yaml", faulty("a", "SE101")))
+		r := run(t, nil, changeRules(), load(t, "a.yaml", faultyEntry("a", "SE101")))
 		r.Compare(&lint.Before{Since: lint.Since{Revision: "main"}})
 		if len(r.Findings) > 0 || r.Since.Known != 1 {
 			t.Errorf("%d findings, %+v", len(r.Findings), *r.Since)

@@ -20,23 +20,24 @@ type settings struct {
 	*lint.Config
 	problems []object.Problem
 	base     string // absolute; its globs and paths are relative to it
+	home     string // absolute; the folder of the file that was found, "" if none was
+	repo     string // absolute root of the repository, which is its context by default; "" without one
 	isolated bool   // nothing beyond the paths given is read
+
+	filter  *pathFilter // of exclude, once it was asked for
+	leftOut bool        // it excluded something
 }
 
-// loadConfig reads the configuration of a run. path is what --config says; without it, the nearest file upwards from start to
-// the root of the repository counts, and without a repository only one in start itself.
-func loadConfig(w *walker, path, start, repo string) (*settings, error) {
-	if path == "" {
-		found := findConfig(start, repo)
-		if found == "" {
-			base := repo
-			if base == "" {
-				base = start
-			}
-			return defaults(base), nil
-		}
-		return readConfig(w, w.name(found, false), found, filepath.Dir(found))
+// excludes is what the configuration leaves out.
+func (s *settings) excludes() *pathFilter {
+	if s.filter == nil {
+		s.filter = newPathFilter(s.base, s.Exclude)
 	}
+	return s.filter
+}
+
+// namedConfig reads the configuration that --config names.
+func namedConfig(w *walker, path string) (*settings, error) {
 	if isNullDevice(w.absolute(path)) {
 		s := defaults(w.cwd)
 		s.isolated = true
@@ -132,20 +133,6 @@ func readRegularUpTo(file string, most int64) ([]byte, error) {
 		err = fmt.Errorf("is larger than %d MiB", most>>20)
 	}
 	return data, err
-}
-
-func findConfig(start, repo string) string {
-	for dir := start; ; dir = filepath.Dir(dir) {
-		for _, name := range lint.ConfigNames() {
-			file := filepath.Join(dir, name)
-			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-				return file
-			}
-		}
-		if repo == "" || dir == repo || dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
 }
 
 // nullDevice is the empty file that, as configuration, means the defaults and nothing around them.

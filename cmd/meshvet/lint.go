@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,20 +38,27 @@ type lintFlags struct {
 	stdinName   string
 	dataplane   *choice
 
+	fix fixFlags
+
 	baseline      string
 	writeBaseline string
 	since         string
 }
 
-func (a *app) newLintCommand() *cobra.Command {
-	f := &lintFlags{
+func newLintFlags() *lintFlags {
+	return &lintFlags{
 		outputs:   outputs{list: []output{{format: "text"}}},
 		failOn:    newChoice("warning", "error", "warning", "info", "never"),
 		severity:  newChoice("info", "error", "warning", "info"),
 		enable:    list{hint: "RULE,…"},
 		disable:   list{hint: "RULE,…"},
 		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
+		fix:       newFixFlags(),
 	}
+}
+
+func (a *app) newLintCommand() *cobra.Command {
+	f := newLintFlags()
 	cmd := &cobra.Command{
 		Use:   "lint [PATH…|-]",
 		Short: "Judge manifests: files, folders, or - for standard input",
@@ -94,6 +100,14 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 			return err
 		},
 	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
+	f.fix.add(cmd)
+	return cmd
+}
+
+// add gives a command the flags.
+func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
@@ -130,7 +144,6 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		// It fails only for a flag that does not exist, which the stories about completion would show.
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
 	}
-	return cmd
 }
 
 // lint is one run. The exit code counts only without an error.
@@ -152,6 +165,9 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if err := f.fix.check(cmd); err != nil {
+		return 0, err
+	}
 	switch {
 	case f.since == "" && onLine("since"):
 		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
@@ -171,10 +187,19 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 			return 0, err
 		}
 	}
+	if f.fix.on {
+		return a.fix(ctx, cmd, r)
+	}
 	rep, err := r.lint(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return a.tell(ctx, r, rep)
+}
+
+// tell writes the report of a run, and returns the exit code that it means.
+func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, error) {
+	f := r.flags
 	opt := report.Options{
 		NoExcerpt: f.noExcerpt,
 		Verbose:   f.verbose,
@@ -183,7 +208,10 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		DocsURL:   docsURL,
 		Root:      r.repo,
 		Dir:       r.walker.cwd,
+		Edits:     fixEdits(rep),
+		Fixed:     f.fix.applied(),
 	}
+	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
@@ -217,16 +245,18 @@ func exitCode(r *lint.Report, failOn string) int {
 
 // lintRun is what one run of lint works with.
 type lintRun struct {
-	flags  *lintFlags
-	note   func(format string, args ...any) // tells what is told under --verbose
-	say    func(format string, args ...any) // tells what is told unless --quiet is given
-	walker *walker
-	config *settings
-	known  *knownFindings // nil without a baseline
-	repo   string         // absolute root of the repository of the first path, "" without one
-	stdin  io.Reader
-	args   []string
-	since  *since // nil unless findings are compared with those of a revision
+	flags   *lintFlags
+	note    func(format string, args ...any) // tells what is told under --verbose
+	say     func(format string, args ...any) // tells what is told unless --quiet is given
+	walker  *walker
+	configs *configs
+	config  *settings      // of the first path
+	used    []*settings    // of the files that are judged
+	known   *knownFindings // nil without a baseline
+	repo    string         // absolute root of the repository of the first path, "" without one
+	stdin   io.Reader
+	args    []string
+	since   *since // nil unless findings are compared with those of a revision
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -249,30 +279,10 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
-	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	if err := r.findConfigs(); err != nil {
 		return nil, err
 	}
-	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
-	if r.config.Source != "" {
-		if info, err := os.Stat(w.absolute(r.config.Source)); err == nil {
-			if err := f.outputs.overwrites(w, []fs.FileInfo{info}); err != nil {
-				return nil, err
-			}
-		}
-		note("configuration: %s", r.config.Source)
-	}
-	c := r.config
-	if len(f.complete.value) > 0 {
-		c.Complete = f.complete.value
-	}
-	if f.dataplane.value != "" {
-		c.Mesh.Dataplane = f.dataplane.value
-	}
-	c.Enable, c.Disable = f.enable.items, f.disable.items
-	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
-	c.Profile = f.profile
 	if r.known, err = r.baseline(); err != nil {
 		return nil, err
 	}
@@ -309,17 +319,29 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep, err := in.judge.lint(ctx, in.files, in.around)
+	rep, err := r.judge(ctx, in, in.files)
 	if err != nil {
 		return nil, err
 	}
-	r.complete(rep, in)
+	r.noteInputs(rep, in)
+	return rep, nil
+}
+
+// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for.
+func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
+	now := *in
+	now.files = files
+	rep, err := in.judge.lint(ctx, files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, &now)
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
-	if err := r.settleBaseline(ctx, rep, in); err != nil {
+	if err := r.settleBaseline(ctx, rep, &now); err != nil {
 		return nil, err
 	}
 	if r.since != nil {
-		if err := r.since.compare(ctx, r, in, rep); err != nil {
+		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
 			return nil, err
 		}
 	}
@@ -355,28 +377,40 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
-	judged, broken := false, false
+	var judged []*object.File
+	broken := false
 	for _, f := range in.files {
-		judged = judged || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+		if f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() }) {
+			judged = append(judged, f)
+		}
 		broken = broken || len(f.Problems) > 0
 	}
 
-	c := r.config
+	used, err := r.usedConfigs(in.files)
+	if err != nil {
+		return nil, err
+	}
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
+	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		c.ForgetRules() // what it says about rules is checked once rules are needed
+		for _, c := range used {
+			c.ForgetRules() // what it says about rules is checked once rules are needed
+		}
 	}
-	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
+	if in.judge, err = newJudge(rules, r.configs, in.files, r.walker); err != nil {
 		return nil, err
 	}
-	if judged {
+	if len(judged) > 0 {
+		used = configsOf(r.configs.governing(judged))
+		r.used = used
 		var more []source
 		var asked map[string]object.Location
-		more, asked, in.from = r.contextSources()
+		more, asked, in.from = r.contextSources(used)
+		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
@@ -384,7 +418,9 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
-		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		for _, c := range used {
+			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		}
 	} else {
 		in.from = lint.NotNeeded
 		r.note("context: not read, since there is nothing to judge")
@@ -400,6 +436,10 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
+}
+
+// noteInputs tells under --verbose what was read.
+func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
 	more := fmt.Sprintf("%d more read as context", len(in.around))
 	if n := len(slices.DeleteFunc(slices.Clone(in.around), wholly)); n > 0 {
 		more += fmt.Sprintf(", of which %d could not be read wholly", n)
@@ -407,12 +447,14 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %s",
 		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], more)
 	if n := r.walker.excluded; n > 0 {
-		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
+		r.note("%d files and folders are left out by exclude: in %s", n, r.configs.excluding())
 	}
 }
 
 // wholly says whether everything in a file could be read.
-func wholly(f *object.File) bool { return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0 }
+func wholly(f *object.File) bool {
+	return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0
+}
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
 // well be found in a folder, does not.
@@ -426,10 +468,10 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 	return r.flags.outputs.overwrites(r.walker, kept)
 }
 
-// contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
-// the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location, from lint.ContextSource) {
-	w, c := r.walker, r.config
+// contextSources are the inputs that some configurations read beside the paths given. asked says of those that somebody named one by
+// one where the configuration does; of those that a flag names, nothing.
+func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location, from lint.ContextSource) {
+	w := r.walker
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
 		for _, s := range more {
@@ -440,35 +482,48 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]object.Lo
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
-	more := "none"
+	from = lint.NoContext
+	repos := map[string]bool{}
+	for _, c := range used {
+		switch {
+		case len(c.Context) > 0:
+			for i, glob := range c.Context {
+				more, matched := w.addGlob(c.base, glob)
+				if at := c.ContextAt[i]; !matched {
+					w.lost = append(w.lost, lint.Skip{
+						File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
+					})
+				}
+				named(more, c.ContextAt[i])
+			}
+			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
+				from = lint.FromConfiguration
+			}
+		case c.isolated, c.Context != nil, c.repo == "":
+			r.noteNoContext(c)
+		case !repos[c.repo]:
+			repos[c.repo], from = true, lint.FromRepository
+			r.note("context: %s", w.name(c.repo, false))
+			sources = append(sources, w.addFolder(c.repo, false)...)
+		}
+	}
+	return sources, asked, from
+}
+
+// noteNoContext says why a configuration reads nothing beside the paths given.
+func (r *lintRun) noteNoContext(c *settings) {
+	what := "none"
 	if len(r.flags.context) > 0 {
-		more = "what --context names"
+		what = "what --context names"
 	}
 	switch {
 	case c.isolated:
-		r.note("context: %s, since --config is %s", more, nullDevice)
+		r.note("context: %s, since --config is %s", what, nullDevice)
 	case c.Context != nil:
-		for i, glob := range c.Context {
-			more, matched := w.addGlob(c.base, glob)
-			if at := c.ContextAt[i]; !matched {
-				w.lost = append(w.lost, lint.Skip{
-					File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
-				})
-			}
-			named(more, c.ContextAt[i])
-		}
-		if len(c.Context) > 0 {
-			r.note("context: %s", strings.Join(c.Context, ", "))
-			return sources, asked, lint.FromConfiguration
-		}
-		r.note("context: %s, as %s wants", more, c.Source)
-	case r.repo != "":
-		r.note("context: %s", w.name(r.repo, false))
-		return append(sources, w.addFolder(r.repo, false)...), asked, lint.FromRepository
+		r.note("context: %s, as %s says", what, c.Source)
 	default:
-		r.note("context: %s, since there is no repository around the paths given", more)
+		r.note("context: %s, since there is no repository around the paths given", what)
 	}
-	return sources, asked, lint.NoContext
 }
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the

@@ -30,9 +30,9 @@ type Engine struct {
 	sets       sync.Map // of objects for which some conditions hold, by which
 	inFile     sync.Map // which conditions a file meets, by its name
 	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
-	rivals     map[string][]string
-	vocabulary vocabulary
-	schema     func() (*schema.Validator, error)
+	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
+	schema func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -52,11 +52,10 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config:     cfg,
-		all:        rules,
-		rivals:     map[string][]string{},
-		vocabulary: newVocabulary(rules),
-		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config: cfg,
+		all:    rules,
+		rivals: map[string][]string{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	if err := e.selectRules(); err != nil {
 		return nil, err
@@ -132,6 +131,7 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 	for _, e := range engines {
 		r.Profile = r.Profile.merge(e.profileOf(visits))
 	}
+	claims := silence(targets, visits)
 	for i := range visits {
 		if err := visits[i].err; err != nil {
 			return nil, err
@@ -160,6 +160,11 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
+	if len(claims) > 0 {
+		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+			return nil, err
+		}
+	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
@@ -318,9 +323,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.idle = true
 		return
 	}
 	outsized := v.outsized(ix, o)
+	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range v.rules.byKind[kindOf(o)] {
@@ -371,7 +378,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
-	v.silence(o)
+	v.claim = e.annotated(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {

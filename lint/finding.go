@@ -32,7 +32,7 @@ type Finding struct {
 	cause       string         // the fingerprint that it shares with findings that read alike
 	object      *object.Object // the one that it is about; nil if it is about a file
 	beside      bool           // on an object that is not judged
-	suppressed  *Suppression   // what silences it
+	suppressed  *claim         // what silences it
 }
 
 // Related is another place that has to do with a finding.

@@ -41,8 +41,12 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 		}
 		wanted[f.Object][f.Rule.ID] = true
 	}
+	for _, g := range groups {
+		g.Engine.needAll(wanted)
+	}
+	_, ofFiles := wanted[object.Key{}]
 	out := &Report{}
-	if wanted[object.Key{}] != nil {
+	if ofFiles {
 		for _, g := range groups {
 			for _, f := range g.Files {
 				g.Engine.lintFile(f, out)
@@ -56,12 +60,17 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 	for _, v := range views {
 		for _, s := range v.scopes {
 			targets, _ := v.targets(s)
-			targets = slices.DeleteFunc(targets, func(t target) bool { return wanted[t.object.Key] == nil })
+			targets = slices.DeleteFunc(targets, func(t target) bool {
+				_, found := wanted[t.object.Key]
+				return !found && !(ofFiles && isCommented(t.object.File()))
+			})
 			if len(targets) == 0 {
 				continue
 			}
 			for i := range targets {
-				targets[i].only = wanted[targets[i].object.Key]
+				if !ofFiles || !isCommented(targets[i].object.File()) {
+					targets[i].only = wanted[targets[i].object.Key]
+				}
 			}
 			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
 			if err != nil {
@@ -72,6 +81,26 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 	}
 	tellApart(out)
 	return out, nil
+}
+
+// isCommented says whether comments in a file accept findings.
+func isCommented(f *object.File) bool {
+	comments, _ := f.Comments()
+	return len(comments) > 0
+}
+
+// needAll asks for all rules on an object on which a rule about suppressions found something: what one silences is found by the others.
+func (e *Engine) needAll(wanted map[object.Key]map[string]bool) {
+	for i := range e.all {
+		if e.all[i].CheckSuppression == nil {
+			continue
+		}
+		for key, rules := range wanted {
+			if rules[e.all[i].ID] {
+				wanted[key] = nil
+			}
+		}
+	}
 }
 
 // Compare takes out of a report the findings that were there before, so that those are left which the change brings in. A finding was

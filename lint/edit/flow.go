@@ -180,12 +180,12 @@ func (l *lowering) addFlow(s *spot, stay []*spot) error {
 			continue
 		}
 		end := before.place.end
-		line := l.textEnd(end)
-		multi := strings.Contains(sep, "\n")
-		if rs := l.remarks(end, line); multi && before == stay[len(stay)-1] && len(rs) > 0 && strings.Trim(l.text[end:rs[0].start], " \t") == "" {
+		rest := lineRest(l.text[end:l.end])
+		gap := len(rest) - len(strings.TrimLeft(rest, " \t"))
+		if strings.Contains(sep, "\n") && before == stay[len(stay)-1] && strings.HasPrefix(rest[gap:], "#") {
 			// The comment stays beside the value that it is about.
 			l.edit(end, end, ",")
-			at := rs[0].end
+			at := end + len(rest)
 			l.edit(at, at, l.style.nl+strings.Repeat(" ", l.indent(before.place.from))+text)
 		} else {
 			l.edit(end, end, sep+text)

@@ -210,7 +210,7 @@ func (v *view) findingOf(f entry) jsonFinding {
 		Caused:      f.Caused,
 	}
 	if s := f.suppression; s != nil {
-		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}
+		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String(), Until: s.Until}
 	}
 	for _, r := range f.Related {
 		out.Related = append(out.Related, jsonRelated{r.Message, locationOf(r.Location)})

@@ -235,7 +235,7 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	}
 	out := sarifResult{r, []*sarif.Suppression{}}
 	if x := e.suppression; x != nil {
-		kind := "inSource" // as an annotation is
+		kind := "inSource" // as comments and annotations are
 		if x.Kind == lint.ByBaseline {
 			kind = "external"
 		}

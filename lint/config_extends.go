@@ -210,6 +210,9 @@ func (l *loading) place(folder string) {
 	}
 	replace(c.Exclude, c.excludeIn)
 	replace(c.Context, c.contextIn)
+	if c.Baseline != "" && c.baselineIn != home {
+		c.Baseline = path.Join(strings.TrimPrefix(strings.TrimPrefix(c.baselineIn, home), "/"), c.Baseline)
+	}
 	for _, s := range c.Scopes {
 		replace(s.Paths, c.scopesIn)
 	}

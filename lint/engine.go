@@ -102,13 +102,14 @@ func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Obje
 func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
-		list[i] = target{object: o, view: ViewFiles}
+		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return e.run(ctx, ix, list, around)
+	return runTargets(ctx, ix, list, around)
 }
 
 // target is an object to judge.
 type target struct {
+	engine    *Engine // that judges it
 	object    *object.Object
 	old       *object.Object  // see Pass
 	operation string          // see Pass
@@ -116,16 +117,21 @@ type target struct {
 	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
+// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
 	err := eachOf(ctx, len(targets), func(i int) {
-		e.judge(ctx, ix, &targets[i], &visits[i])
+		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
 	})
 	if err != nil {
 		return nil, err
 	}
-	claims := e.silence(targets, visits)
-	r := &Report{Profile: e.profileOf(visits)}
+	engines := enginesOf(targets)
+	r := &Report{}
+	for _, e := range engines {
+		r.Profile = r.Profile.merge(e.profileOf(visits))
+	}
+	claims := silence(targets, visits)
 	for i := range visits {
 		if err := visits[i].err; err != nil {
 			return nil, err
@@ -137,23 +143,26 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 			r.Stats.Judged++
 		}
 	}
-	r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	for _, e := range engines {
+		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
+	}
+	r.off = switchedOff(targets, visits)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
-			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
+			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	beside, err := e.beside(ctx, ix, around, r.Findings)
+	near, err := beside(ctx, ix, around, targets, visits)
 	if err != nil {
 		return nil, err
 	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.superseded = dropSuperseded(append(r.Findings, beside...))
+	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
 	if len(claims) > 0 {
-		if err := e.judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +171,23 @@ func (e *Engine) run(ctx context.Context, ix *mesh.Index, targets []target, arou
 		return nil, fmt.Errorf("lint: %w", err)
 	}
 	return r, nil
+}
+
+// switchedOff lists the rules that are on, but not for some of the targets.
+func switchedOff(targets []target, visits []visit) map[ruleOn]bool {
+	out := map[ruleOn]bool{}
+	for i := range targets {
+		e := targets[i].engine
+		if len(e.conditions) == 0 {
+			continue
+		}
+		for _, a := range e.rules {
+			if a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] == nil {
+				out[ruleOn{a.rule.ID, targets[i].object.Key}] = true
+			}
+		}
+	}
+	return out
 }
 
 // eachOf calls f with 0 to n-1, several at a time.
@@ -189,8 +215,8 @@ func eachOf(ctx context.Context, n int, f func(int)) error {
 }
 
 // beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
-// judged alone has the findings that it has in a run over everything.
-func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Object, found []Finding) ([]Finding, error) {
+// judged alone has the findings that it has in a run over everything. They are judged by the engine of what they may supersede.
+func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, targets []target, visits []visit) ([]Finding, error) {
 	if len(around) == 0 {
 		return nil, nil
 	}
@@ -198,43 +224,56 @@ func (e *Engine) beside(ctx context.Context, ix *mesh.Index, around []*object.Ob
 	for _, o := range around {
 		isAround[o] = true
 	}
-	var objects []*object.Object
+	var near []target
 	rules := map[*object.Object]map[string]bool{}
-	for i := range found {
-		f := &found[i]
-		rivals := e.rivals[f.Rule.ID]
-		if len(rivals) == 0 || f.object == nil {
-			continue
-		}
-		near, _ := ix.Neighbours(f.object, math.MaxInt)
-		for _, o := range near {
-			if !isAround[o] {
+	for i := range visits {
+		for j := range visits[i].findings {
+			f := &visits[i].findings[j]
+			rivals := targets[i].engine.rivals[f.Rule.ID]
+			if len(rivals) == 0 || f.object == nil {
 				continue
 			}
-			if rules[o] == nil {
-				objects = append(objects, o)
-				rules[o] = map[string]bool{}
-			}
-			for _, id := range rivals {
-				rules[o][id] = true
+			neighbours, _ := ix.Neighbours(f.object, math.MaxInt)
+			for _, o := range neighbours {
+				if !isAround[o] {
+					continue
+				}
+				if rules[o] == nil {
+					rules[o] = map[string]bool{}
+					near = append(near, target{engine: targets[i].engine, object: o, view: ViewFiles, only: rules[o]})
+				}
+				for _, id := range rivals {
+					rules[o][id] = true
+				}
 			}
 		}
 	}
-	visits := make([]visit, len(objects))
-	err := eachOf(ctx, len(objects), func(i int) {
-		e.judge(ctx, ix, &target{object: objects[i], view: ViewFiles, only: rules[objects[i]]}, &visits[i])
+	found := make([]visit, len(near))
+	err := eachOf(ctx, len(near), func(i int) {
+		near[i].engine.judge(ctx, ix, &near[i], &found[i])
 	})
 	if err != nil {
 		return nil, err
 	}
 	var out []Finding
-	for i := range visits {
-		for _, f := range visits[i].findings {
+	for i := range found {
+		for _, f := range found[i].findings {
 			f.beside = true
 			out = append(out, f)
 		}
 	}
 	return out, nil
+}
+
+// enginesOf lists the engines that judge targets.
+func enginesOf(targets []target) []*Engine {
+	var out []*Engine
+	for i := range targets {
+		if e := targets[i].engine; !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // needsSkips says, once for each rule, that it did not run because the mesh is not completely known.
@@ -247,7 +286,7 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []
 		}
 		concerned := false
 		for i := range targets {
-			if concerned = a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
+			if concerned = targets[i].engine == e && a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] != nil; concerned {
 				break
 			}
 		}
@@ -301,7 +340,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person", Cause: Generated})
 		v.idle = true
 		return
 	}
@@ -370,7 +409,7 @@ func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *vis
 func (v *visit) outsized(ix *mesh.Index, o *object.Object) bool {
 	const formOnly = "only the form of the manifest is judged"
 	if e, too := mesh.ExcessOf(o); too {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: fmt.Sprintf(
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Cause: Outsized, Reason: fmt.Sprintf(
 			"%s: %s has %d items, and %d are the most that the API server takes", formOnly, e.Path, e.Items, e.Most)})
 		return true
 	}
@@ -537,69 +576,47 @@ func (in *Input) inOrder() []*object.File {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	r := e.account(in)
-	focus := map[*object.File]bool{}
-	for _, f := range in.Files {
-		focus[f] = true
-	}
-	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range scopes {
-		ix := e.indexOf(s, len(scopes) > 1)
-		var targets, around []*object.Object
-		for _, f := range s.own {
-			to := &around
-			if focus[f] {
-				to = &targets
-			}
-			for _, o := range f.Objects {
-				if _, judged := e.byKind[kindOf(o)]; judged {
-					*to = append(*to, o)
-				}
-			}
-		}
-		part, err := e.runFiles(ctx, ix, targets, around)
-		if err != nil {
-			return nil, err
-		}
-		r.merge(part)
-		r.Scopes = append(r.Scopes, s.describe())
-	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
-	r.sort()
-	r.Profile.sort()
-	tellApart(r)
-	return r, nil
+	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.
 func (e *Engine) account(in Input) *Report {
-	r := &Report{Rules: e.Rules(), Stats: Stats{Files: map[object.Class]int{}}, Sources: map[string]*object.File{}}
+	r := &Report{Rules: e.Rules()}
+	for _, f := range in.Files {
+		e.lintFile(f, r)
+	}
+	r.count(in)
+	return r
+}
+
+// count adds to a report what was read, and what of it was not.
+func (r *Report) count(in Input) {
+	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
-		e.lintFile(f, r)
 	}
-	for _, f := range slices.Concat(in.Files, in.Around) {
+	for i, f := range slices.Concat(in.Files, in.Around) {
+		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
 		if f.Text() != "" {
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message, Cause: Unread, Around: around})
 		}
 		if f.Template != nil {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message, Cause: Templated, Around: around})
 		}
 	}
 	for _, f := range in.Around {
+		r.Context.Files = append(r.Context.Files, f.Name)
 		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
+			r.Skipped = append(r.Skipped, Skip{
+				File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message), Cause: Unread, Around: true,
+			})
 		}
 	}
-	return r
 }
 
 // indexOf puts the files of a scope into an index; several says that there are other scopes.

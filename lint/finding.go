@@ -87,6 +87,20 @@ type Fix struct {
 	Create *Create
 }
 
+// Offers returns the safety of the best fix of the finding that can be applied, NoFix if it has none.
+func (f *Finding) Offers() Safety {
+	best := NoFix
+	for i := range f.Fixes {
+		switch f.Fixes[i].Safety {
+		case Safe:
+			return Safe
+		case Unsafe:
+			best = Unsafe
+		}
+	}
+	return best
+}
+
 // OpKind is a JSON Patch operation.
 type OpKind string
 

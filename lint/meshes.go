@@ -35,7 +35,7 @@ func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 		out = append(out, m)
 		r.Scopes = append(r.Scopes, m.Scope)
 	}
-	r.Skipped = append(r.Skipped, leftOut(scopes)...)
+	r.Skipped = append(r.Skipped, leftOut(scopes, func(*object.File) bool { return true })...)
 	r.sort()
 	return out, r, nil
 }

@@ -76,7 +76,7 @@ func (p *Pass) Prepared(start time.Time) {
 	}
 }
 
-// profileOf sums up what the rules took; nil if nothing was measured.
+// profileOf sums up what the rules of the engine took in those of some visits that are its own; nil if nothing was measured.
 func (e *Engine) profileOf(visits []visit) *Profile {
 	if !e.config.Profile {
 		return nil
@@ -86,29 +86,40 @@ func (e *Engine) profileOf(visits []visit) *Profile {
 		p.Rules = append(p.Rules, RuleTime{Rule: &a.rule.Meta})
 	}
 	for i := range visits {
-		if visits[i].watch != nil {
-			p.add(visits[i].watch.rules, visits[i].watch.preparing)
+		if v := &visits[i]; v.watch != nil && v.engine == e {
+			for j := range v.watch.rules {
+				p.Rules[j].add(&v.watch.rules[j])
+			}
+			p.Preparing += v.watch.preparing
 		}
 	}
 	return p
 }
 
-func (p *Profile) add(rules []RuleTime, preparing time.Duration) {
-	for i := range rules {
-		p.Rules[i].Gated += rules[i].Gated
-		p.Rules[i].Judged += rules[i].Judged
-		p.Rules[i].Gates += rules[i].Gates
-		p.Rules[i].Check += rules[i].Check
-	}
-	p.Preparing += preparing
+func (t *RuleTime) add(other *RuleTime) {
+	t.Gated += other.Gated
+	t.Judged += other.Judged
+	t.Gates += other.Gates
+	t.Check += other.Check
 }
 
-// merge adds another run of the same engine, whose rules are in the same order.
+// merge adds another run, maybe of an engine with other rules.
 func (p *Profile) merge(other *Profile) *Profile {
 	if p == nil || other == nil {
 		return cmp.Or(p, other)
 	}
-	p.add(other.Rules, other.Preparing)
+	place := make(map[*Meta]int, len(p.Rules))
+	for i := range p.Rules {
+		place[p.Rules[i].Rule] = i
+	}
+	for i := range other.Rules {
+		if at, known := place[other.Rules[i].Rule]; known {
+			p.Rules[at].add(&other.Rules[i])
+		} else {
+			p.Rules = append(p.Rules, other.Rules[i])
+		}
+	}
+	p.Preparing += other.Preparing
 	return p
 }
 

@@ -26,6 +26,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	add := func(t target) {
 		if !seen[t.object] {
 			seen[t.object] = true
+			t.engine = e
 			targets = append(targets, t)
 		}
 	}
@@ -33,7 +34,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	for _, o := range around {
 		add(target{object: o})
 	}
-	report, err := e.run(ctx, ix, targets, nil)
+	report, err := runTargets(ctx, ix, targets, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (e *Engine) reviewGone(ctx context.Context, ix *mesh.Index, gone *object.Ob
 		return fmt.Errorf("lint: %w", err)
 	}
 	v.claim = e.annotated(gone)
-	e.silence([]target{{object: gone}}, []visit{v})
+	silence([]target{{engine: e, object: gone}}, []visit{v})
 	told := slices.Clone(report.Findings)
 	for _, s := range report.Suppressed { // what is accepted there is accepted here
 		told = append(told, s.Finding)

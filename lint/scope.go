@@ -89,14 +89,14 @@ func cutScopes(files []*object.File, config []ScopeConfig, dir string) ([]*scope
 }
 
 // leftOut tells, once, of files that the scopes of the configuration forgot: they are judged, but the objects in them are in view
-// of none of these scopes.
-func leftOut(scopes []*scope) []Skip {
+// of none of these scopes. Files that do not matter to the configuration are passed over.
+func leftOut(scopes []*scope, matters func(*object.File) bool) []Skip {
 	var names []string
 	configured := false
 	for _, s := range scopes {
 		configured = configured || !s.found
 		for _, f := range s.own {
-			if s.found && len(f.Objects) > 0 {
+			if s.found && len(f.Objects) > 0 && matters(f) {
 				names = append(names, f.Name)
 			}
 		}
@@ -112,7 +112,7 @@ func leftOut(scopes []*scope) []Skip {
 	default:
 		what = fmt.Sprintf("is in no scope of the configuration, and neither are %d other files, so none of them sees these", n)
 	}
-	return []Skip{{File: slices.Min(names), Reason: what}}
+	return []Skip{{File: slices.Min(names), Reason: what, Cause: Unmatched}}
 }
 
 // absolute names a file from the root, so that how folders nest does not depend on where the run was started.

@@ -28,7 +28,11 @@ type Before struct {
 // Earlier judges files as they were before a change, but only what can matter to a report about them as they are: the objects that it
 // has findings on, wherever they were, by the rules that found them. What was superseded then is found too.
 func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, error) {
-	all := slices.Concat(in.Files, in.Around)
+	return EarlierGroups(ctx, []Group{{Engine: e, Files: slices.Concat(in.Files, in.Around)}}, in.Dir, now)
+}
+
+// EarlierGroups is Earlier for files of which some are under another configuration than others.
+func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report) (*Report, error) {
 	wanted := map[object.Key]map[string]bool{} // rules by object
 	for i := range now.Findings {
 		f := &now.Findings[i]
@@ -37,43 +41,52 @@ func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, e
 		}
 		wanted[f.Object][f.Rule.ID] = true
 	}
-	e.needAll(wanted)
+	for _, g := range groups {
+		g.Engine.needAll(wanted)
+	}
 	_, ofFiles := wanted[object.Key{}]
 	out := &Report{}
 	if ofFiles {
-		for _, f := range all {
-			e.lintFile(f, out)
+		for _, g := range groups {
+			for _, f := range g.Files {
+				g.Engine.lintFile(f, out)
+			}
 		}
 	}
-	scopes, err := cutScopes(all, e.config.Scopes, in.Dir)
+	views, err := viewsOf(groups, dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range scopes {
-		var targets []target
-		for _, f := range s.own {
-			comments, _ := f.Comments()
-			for _, o := range f.Objects {
-				only, found := wanted[o.Key]
-				if ofFiles && len(comments) > 0 {
-					only, found = nil, true
-				}
-				if _, judged := e.byKind[kindOf(o)]; judged && found {
-					targets = append(targets, target{object: o, view: ViewFiles, only: only})
+	for _, v := range views {
+		for _, s := range v.scopes {
+			targets, _ := v.targets(s)
+			targets = slices.DeleteFunc(targets, func(t target) bool {
+				_, found := wanted[t.object.Key]
+				return !found && !(ofFiles && isCommented(t.object.File()))
+			})
+			if len(targets) == 0 {
+				continue
+			}
+			for i := range targets {
+				if !ofFiles || !isCommented(targets[i].object.File()) {
+					targets[i].only = wanted[targets[i].object.Key]
 				}
 			}
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
+			if err != nil {
+				return nil, err
+			}
+			out.merge(part)
 		}
-		if len(targets) == 0 {
-			continue
-		}
-		part, err := e.run(ctx, e.indexOf(s, len(scopes) > 1), targets, nil)
-		if err != nil {
-			return nil, err
-		}
-		out.merge(part)
 	}
 	tellApart(out)
 	return out, nil
+}
+
+// isCommented says whether comments in a file accept findings.
+func isCommented(f *object.File) bool {
+	comments, _ := f.Comments()
+	return len(comments) > 0
 }
 
 // needAll asks for all rules on an object on which a rule about suppressions found something: what one silences is found by the others.

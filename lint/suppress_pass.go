@@ -107,7 +107,7 @@ func (p *SuppressionPass) RemovalOfAll() (fix Fix, ok bool) {
 
 // silence holds the findings of visits against what annotations and comments accept. It returns all that these say in files; what
 // annotations say to no effect at admission, where no finding can be about it, becomes a skip.
-func (e *Engine) silence(targets []target, visits []visit) []*claim {
+func silence(targets []target, visits []visit) []*claim {
 	var all []*claim
 	comments := map[*object.File][]*claim{}
 	for i := range targets {
@@ -120,7 +120,7 @@ func (e *Engine) silence(targets []target, visits []visit) []*claim {
 			all = append(all, near...)
 			if f := t.object.File(); f != nil {
 				if _, known := comments[f]; !known {
-					comments[f] = e.commented(f)
+					comments[f] = t.engine.commented(f)
 					all = append(all, comments[f]...)
 				}
 				near = append(near, comments[f]...)
@@ -144,7 +144,6 @@ func (e *Engine) silence(targets []target, visits []visit) []*claim {
 
 // occasion is a run over objects, from which it is known which rules ran on which of them.
 type occasion struct {
-	engine  *Engine
 	ix      *mesh.Index
 	targets []target
 	visits  []visit
@@ -161,8 +160,8 @@ type opportunity struct {
 }
 
 // judgeSuppressions runs the rules about suppressions, and adds what they find to the report.
-func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []visit, claims []*claim, r *Report) error {
-	o := occasion{e, ix, targets, visits, map[*object.Object]int{}, map[*object.File][]int{}, map[opportunity]bool{}}
+func judgeSuppressions(ix *mesh.Index, targets []target, visits []visit, claims []*claim, r *Report) error {
+	o := occasion{ix, targets, visits, map[*object.Object]int{}, map[*object.File][]int{}, map[opportunity]bool{}}
 	for i := range targets {
 		f := targets[i].object.File()
 		o.places[targets[i].object], o.files[f] = i, append(o.files[f], i)
@@ -172,7 +171,7 @@ func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []vi
 		if c.file != nil && (c.file.Class == object.Broken || c.file.Class == object.Template) {
 			continue // what is not read may be what it is about
 		}
-		rules, err := e.rulesAbout(c)
+		rules, err := o.engineOf(c).rulesAbout(c)
 		if err != nil {
 			return err
 		}
@@ -198,6 +197,15 @@ func (e *Engine) judgeSuppressions(ix *mesh.Index, targets []target, visits []vi
 	return nil
 }
 
+// engineOf is what judges the object or file that a suppression is written in.
+func (o *occasion) engineOf(c *claim) *Engine {
+	i, judged := o.places[c.object]
+	if !judged {
+		i = o.files[c.file][0]
+	}
+	return o.targets[i].engine
+}
+
 // rulesAbout returns the rules that judge a suppression: those of its object, or of its file if it is about several.
 func (e *Engine) rulesAbout(c *claim) ([]*activeRule, error) {
 	find := func() (*ruleSet, error) { return e.rulesForFile(c.file) }
@@ -221,7 +229,7 @@ func (o *occasion) unused(c *claim) []string {
 	}
 	var out []string
 	for _, w := range c.words {
-		if t := o.engine.terms[strings.ToLower(w)]; idle[t] {
+		if t := o.engineOf(c).terms[strings.ToLower(w)]; idle[t] {
 			out = append(out, w)
 		}
 	}

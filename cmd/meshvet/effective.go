@@ -135,7 +135,7 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 	if len(files) == 0 {
 		files = []string{"."}
 	}
-	r, err := a.newRun(&lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
 	if err != nil {
 		return 0, err
 	}
@@ -204,6 +204,9 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 // meshes reads the manifests of a run and cuts them into meshes. Only those count that the paths given are part of.
 func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error) {
 	var sources []source
+	if r.config.Source != "" {
+		r.note("configuration: %s", r.config.Source)
+	}
 	if slices.Contains(r.args, "-") {
 		sources = r.walker.addStdin(r.stdin, r.flags.stdinName)
 	}
@@ -216,12 +219,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, asked := r.contextSources()
+	more, asked, _ := r.contextSources([]*settings{r.config})
 	around, err := load(ctx, more)
 	if err != nil {
 		return nil, nil, err
 	}
-	lost := unreadableContext(around, asked, r.note)
+	lost := unreadableContext(around, asked)
 	c := r.config
 	c.ForgetRules() // no rule is run, so what it says about rules is no matter
 	if err := configErrors(c.problems, nil); err != nil {
@@ -229,12 +232,8 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	}
 	sources = append(sources, more...)
 	r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
-	j := &judge{config: c, walker: r.walker}
-	engine, err := j.engine(files, around)
-	if err != nil {
-		return nil, nil, err
-	}
-	meshes, rep, err := engine.Meshes(j.input(files, around))
+	j := &judge{configs: r.configs, walker: r.walker}
+	meshes, rep, err := j.meshes(files, around)
 	if err != nil {
 		return nil, nil, err
 	}

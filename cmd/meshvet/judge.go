@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
@@ -10,42 +12,146 @@ import (
 
 // judge is what a run needs to judge a set of files. It may be asked several times, with files that have changed.
 type judge struct {
-	rules  []lint.Rule
-	config *settings
-	walker *walker
+	rules   []lint.Rule
+	configs *configs
+	walker  *walker
+	named   map[string]bool // names of files that --context names, which every configuration has in view
 }
 
-// newJudge checks the configuration. All mistakes of it are one *lint.ConfigError.
-func newJudge(rules []lint.Rule, config *settings, w *walker) (*judge, error) {
-	_, err := lint.New(rules, config.Config)
-	if err := configErrors(config.problems, err); err != nil {
-		return nil, err
+// newJudge checks the configurations of files. All mistakes of them are one *lint.ConfigError.
+func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*judge, error) {
+	var problems []object.Problem
+	for _, g := range c.governing(files) {
+		_, err := lint.New(rules, g.config.Config)
+		var ce *lint.ConfigError
+		if err = configErrors(g.config.problems, err); err != nil && !errors.As(err, &ce) {
+			return nil, err
+		}
+		if ce != nil {
+			problems = append(problems, ce.Problems...)
+		}
 	}
-	return &judge{rules: rules, config: config, walker: w}, nil
+	if len(problems) > 0 {
+		return nil, &lint.ConfigError{Problems: distinct(problems)}
+	}
+	return &judge{rules: rules, configs: c, walker: w}, nil
 }
 
-// lint judges files in the light of those around them.
+// distinct leaves out what is told already, such as a flag's mistake under each configuration.
+func distinct(problems []object.Problem) []object.Problem {
+	var out []object.Problem
+	seen := map[object.Problem]bool{}
+	for _, p := range problems {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// lint judges files in the light of those around them, each under its configuration.
 func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.Report, error) {
-	engine, err := j.engine(files, around)
+	groups, err := j.groups(files, around)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Lint(ctx, j.input(files, around))
+	return lint.LintGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
+}
+
+// groups puts files under their configurations; files of one that is wrong are left out. What a group sees is what a run over its files alone would: what the context of its
+// configuration names. By default that is the repository, and whatever else is judged.
+func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
+	all := j.configs.governing(files)
+	out := make([]lint.Group, 0, len(all))
+	for _, g := range all {
+		group := lint.Group{Files: g.files, Around: around}
+		if len(all) > 1 {
+			group.Around = j.inView(&g, files, around)
+		}
+		var err error
+		group.Engine, err = lint.New(j.rules, g.config.anchored(j.walker, group.Files, group.Around))
+		var wrong *lint.ConfigError
+		if len(g.config.problems) > 0 || errors.As(err, &wrong) {
+			continue // those of files that are judged were found to be right
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, group)
+	}
+	return out, nil
 }
 
 // earlier judges files as they were, as far as it matters to a report about them as they are.
 func (j *judge) earlier(ctx context.Context, files, around []*object.File, now *lint.Report) (*lint.Report, error) {
-	engine, err := j.engine(files, around)
+	groups, err := j.groups(slices.Concat(files, around), nil) // what is only around now may have been at fault then
 	if err != nil {
 		return nil, err
 	}
-	return engine.Earlier(ctx, j.input(files, around), now)
+	return lint.EarlierGroups(ctx, groups, filepath.ToSlash(j.walker.cwd), now)
 }
 
-func (j *judge) engine(files, around []*object.File) (*lint.Engine, error) {
-	return lint.New(j.rules, j.config.anchored(j.walker, files, around))
+// inView are the files beside its own that a group sees, of several.
+func (j *judge) inView(g *governed, files, around []*object.File) []*object.File {
+	own := make(map[*object.File]bool, len(g.files))
+	for _, f := range g.files {
+		own[f] = true
+	}
+	c := g.config
+	var globs []viewFilter
+	for _, glob := range c.Context {
+		globs = append(globs, newViewFilter(c.base, glob))
+	}
+	sees := func(f *object.File, judged bool) bool {
+		switch {
+		case own[f]:
+			return false
+		case j.named[f.Name]:
+			return true
+		case c.isolated:
+			return judged
+		}
+		abs := j.walker.absolute(filepath.FromSlash(f.Name))
+		if c.Context == nil {
+			return judged || f.Name != stdinName && c.repo != "" && isWithin(c.repo, abs)
+		}
+		return f.Name != stdinName && slices.ContainsFunc(globs, func(v viewFilter) bool { return v.match(abs) })
+	}
+	var out []*object.File
+	for _, f := range files {
+		if sees(f, true) {
+			out = append(out, f)
+		}
+	}
+	for _, f := range around {
+		if sees(f, false) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
-func (j *judge) input(files, around []*object.File) lint.Input {
-	return lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(j.walker.cwd)}
+// viewFilter is the files that a path or glob under context names.
+type viewFilter struct {
+	folder string // absolute
+	wild   *pathFilter
+}
+
+func newViewFilter(base, glob string) viewFilter {
+	folder, filter := globFolder(base, glob)
+	return viewFilter{folder, filter}
+}
+
+func (v viewFilter) match(abs string) bool {
+	return isWithin(v.folder, abs) && (v.wild == nil || v.wild.match(abs) != "")
+}
+
+// meshes cuts files into meshes as the configuration of the first path does.
+func (j *judge) meshes(files, around []*object.File) ([]lint.Mesh, *lint.Report, error) {
+	engine, err := lint.New(j.rules, j.configs.of(j.configs.start).anchored(j.walker, files, around))
+	if err != nil {
+		return nil, nil, err
+	}
+	return engine.Meshes(lint.Input{Files: files, Around: around, Dir: filepath.ToSlash(j.walker.cwd)})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,21 +37,29 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+	configFrom  string
+
+	fix fixFlags
 
 	baseline      string
 	writeBaseline string
 	since         string
 }
 
-func (a *app) newLintCommand() *cobra.Command {
-	f := &lintFlags{
+func newLintFlags() *lintFlags {
+	return &lintFlags{
 		outputs:   outputs{list: []output{{format: "text"}}},
 		failOn:    newChoice("warning", "error", "warning", "info", "never"),
 		severity:  newChoice("info", "error", "warning", "info"),
 		enable:    list{hint: "RULE,…"},
 		disable:   list{hint: "RULE,…"},
 		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
+		fix:       newFixFlags(),
 	}
+}
+
+func (a *app) newLintCommand() *cobra.Command {
+	f := newLintFlags()
 	cmd := &cobra.Command{
 		Use:   "lint [PATH…|-]",
 		Short: "Judge manifests: files, folders, or - for standard input",
@@ -102,6 +109,14 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 			return err
 		},
 	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
+	f.fix.add(cmd)
+	return cmd
+}
+
+// add gives a command the flags.
+func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
@@ -119,6 +134,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
 	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
+	flags.StringVar(&f.configFrom, "config-from", "", "read the configuration and the baseline from git `REV`, not from the working tree")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -138,7 +154,6 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		// It fails only for a flag that does not exist, which the stories about completion would show.
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
 	}
-	return cmd
 }
 
 // lint is one run. The exit code counts only without an error.
@@ -160,29 +175,43 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
+	if err := f.fix.check(cmd); err != nil {
+		return 0, err
+	}
 	switch {
 	case f.since == "" && onLine("since"):
 		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.configFrom == "" && onLine("config-from"):
+		return 0, usageError{cmd, errors.New("--config-from takes a revision, such as main or HEAD~1, and was given none")}
 	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
-	r, err := a.newRun(f, args)
+	r, err := a.newRun(ctx, f, args)
 	if err != nil {
 		return 0, err
 	}
+	defer r.close()
 	if f.since != "" {
 		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
 			return 0, err
 		}
-		defer r.since.tree.Close()
 		if err := r.since.checkPaths(r.walker, args); err != nil {
 			return 0, err
 		}
+	}
+	if f.fix.on {
+		return a.fix(ctx, cmd, r)
 	}
 	rep, err := r.lint(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return a.tell(ctx, r, rep)
+}
+
+// tell writes the report of a run, and returns the exit code that it means.
+func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, error) {
+	f := r.flags
 	opt := report.Options{
 		NoExcerpt: f.noExcerpt,
 		Verbose:   f.verbose,
@@ -191,7 +220,10 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		DocsURL:   docsURL,
 		Root:      r.repo,
 		Dir:       r.walker.cwd,
+		Edits:     fixEdits(rep),
+		Fixed:     f.fix.applied(),
 	}
+	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
@@ -225,20 +257,23 @@ func exitCode(r *lint.Report, failOn string) int {
 
 // lintRun is what one run of lint works with.
 type lintRun struct {
-	flags  *lintFlags
-	note   func(format string, args ...any) // tells what is told under --verbose
-	say    func(format string, args ...any) // tells what is told unless --quiet is given
-	walker *walker
-	config *settings
-	known  *knownFindings // nil without a baseline
-	repo   string         // absolute root of the repository of the first path, "" without one
-	stdin  io.Reader
-	args   []string
-	since  *since // nil unless findings are compared with those of a revision
+	flags   *lintFlags
+	note    func(format string, args ...any) // tells what is told under --verbose
+	say     func(format string, args ...any) // tells what is told unless --quiet is given
+	walker  *walker
+	configs *configs
+	config  *settings      // of the first path
+	used    []*settings    // of the files that are judged
+	known   *knownFindings // nil without a baseline
+	repo    string         // absolute root of the repository of the first path, "" without one
+	stdin   io.Reader
+	args    []string
+	since   *since // nil unless findings are compared with those of a revision
+	trusted *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
-func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
+func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun, error) {
 	cwd, err := a.getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
@@ -257,31 +292,18 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	start := w.startFolder(args[0], f.stdinName)
-	r := &lintRun{flags: f, note: note, say: say, walker: w, repo: findRepository(start), stdin: a.stdin, args: args}
-	if r.config, err = loadConfig(w, f.config, start, r.repo); err != nil {
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	if f.configFrom != "" {
+		if err := r.trust(ctx, a.environ()); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.findConfigs(); err != nil {
+		r.close()
 		return nil, err
 	}
-	w.exclude = newPathFilter(r.config.base, r.config.Exclude)
-	if r.config.Source != "" {
-		if info, err := os.Stat(w.absolute(r.config.Source)); err == nil {
-			if err := f.outputs.overwrites(w, []fs.FileInfo{info}); err != nil {
-				return nil, err
-			}
-		}
-		note("configuration: %s", r.config.Source)
-	}
-	c := r.config
-	if len(f.complete.value) > 0 {
-		c.Complete = f.complete.value
-	}
-	if f.dataplane.value != "" {
-		c.Mesh.Dataplane = f.dataplane.value
-	}
-	c.Enable, c.Disable = f.enable.items, f.disable.items
-	c.EnableFrom, c.DisableFrom = f.enable.from, f.disable.from
-	c.Profile = f.profile
 	if r.known, err = r.baseline(); err != nil {
+		r.close()
 		return nil, err
 	}
 	return r, nil
@@ -306,6 +328,7 @@ func (w *walker) startFolder(first, stdinName string) string {
 type inputs struct {
 	files  []*object.File // whose objects are judged
 	around []*object.File // context only
+	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
 }
@@ -316,17 +339,29 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep, err := in.judge.lint(ctx, in.files, in.around)
+	rep, err := r.judge(ctx, in, in.files)
 	if err != nil {
 		return nil, err
 	}
-	r.complete(rep, in)
+	r.noteInputs(rep, in)
+	return rep, nil
+}
+
+// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for.
+func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
+	now := *in
+	now.files = files
+	rep, err := in.judge.lint(ctx, files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, &now)
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
-	if err := r.settleBaseline(ctx, rep, in); err != nil {
+	if err := r.settleBaseline(ctx, rep, &now); err != nil {
 		return nil, err
 	}
 	if r.since != nil {
-		if err := r.since.compare(ctx, r, in, rep); err != nil {
+		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
 			return nil, err
 		}
 	}
@@ -362,34 +397,53 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
-	judged, broken := false, false
+	var judged []*object.File
+	broken := false
 	for _, f := range in.files {
-		judged = judged || f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() })
+		if f.Class == object.Linted || slices.ContainsFunc(f.Objects, func(o *object.Object) bool { return o.Kind.Judged() }) {
+			judged = append(judged, f)
+		}
 		broken = broken || len(f.Problems) > 0
 	}
 
-	c := r.config
+	used, err := r.usedConfigs(in.files)
+	if err != nil {
+		return nil, err
+	}
 	var rules []lint.Rule
-	if judged || broken || len(c.problems) > 0 || len(c.Enable) > 0 || len(c.Disable) > 0 || r.known.mayBeStale(r.walker, r.repo) {
+	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		c.ForgetRules() // what it says about rules is checked once rules are needed
+		for _, c := range used {
+			c.ForgetRules() // what it says about rules is checked once rules are needed
+		}
 	}
-	if in.judge, err = newJudge(rules, c, r.walker); err != nil {
+	if in.judge, err = newJudge(rules, r.configs, in.files, r.walker); err != nil {
 		return nil, err
 	}
-	if judged {
-		more, asked := r.contextSources()
+	if len(judged) > 0 {
+		used = configsOf(r.configs.governing(judged))
+		r.used = used
+		var more []source
+		var asked map[string]object.Location
+		more, asked, in.from = r.contextSources(used)
+		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked, r.note)
+		in.lost = unreadableContext(in.around, asked)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
-		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		for _, c := range used {
+			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
+		}
+	} else {
+		in.from = lint.NotNeeded
+		r.note("context: not read, since there is nothing to judge")
 	}
 	return &in, nil
 }
@@ -398,14 +452,28 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
-	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
-	if n := r.walker.excluded; n > 0 {
-		r.note("%d files and folders are left out by exclude: in %s", n, r.config.Source)
+}
+
+// noteInputs tells under --verbose what was read.
+func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
+	more := fmt.Sprintf("%d more read as context", len(in.around))
+	if n := len(slices.DeleteFunc(slices.Clone(in.around), wholly)); n > 0 {
+		more += fmt.Sprintf(", of which %d could not be read wholly", n)
 	}
+	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %s",
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], more)
+	if n := r.walker.excluded; n > 0 {
+		r.note("%d files and folders are left out by exclude: in %s", n, r.configs.excluding())
+	}
+}
+
+// wholly says whether everything in a file could be read.
+func wholly(f *object.File) bool {
+	return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0
 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
@@ -420,10 +488,10 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 	return r.flags.outputs.overwrites(r.walker, kept)
 }
 
-// contextSources are the inputs that are read beside the paths given. asked says of those that somebody named one by one where
-// the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources() (sources []source, asked map[string]object.Location) {
-	w, c := r.walker, r.config
+// contextSources are the inputs that some configurations read beside the paths given. asked says of those that somebody named one by
+// one where the configuration does; of those that a flag names, nothing.
+func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location, from lint.ContextSource) {
+	w := r.walker
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
 		for _, s := range more {
@@ -434,33 +502,59 @@ func (r *lintRun) contextSources() (sources []source, asked map[string]object.Lo
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
+	from = lint.NoContext
+	repos := map[string]bool{}
+	for _, c := range used {
+		switch {
+		case len(c.Context) > 0:
+			for i, glob := range c.Context {
+				more, matched := w.addGlob(c.base, glob)
+				if at := c.ContextAt[i]; !matched {
+					w.lost = append(w.lost, lint.Skip{
+						File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
+					})
+				}
+				named(more, c.ContextAt[i])
+			}
+			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
+				from = lint.FromConfiguration
+			}
+		case c.isolated, c.Context != nil, c.repo == "":
+			r.noteNoContext(c)
+		case !repos[c.repo]:
+			repos[c.repo], from = true, lint.FromRepository
+			r.note("context: %s", w.name(c.repo, false))
+			sources = append(sources, w.addFolder(c.repo, false)...)
+		}
+	}
+	return sources, asked, from
+}
+
+// noteNoContext says why a configuration reads nothing beside the paths given.
+func (r *lintRun) noteNoContext(c *settings) {
+	what := "none"
+	if len(r.flags.context) > 0 {
+		what = "what --context names"
+	}
 	switch {
 	case c.isolated:
+		r.note("context: %s, since --config is %s", what, nullDevice)
 	case c.Context != nil:
-		for i, glob := range c.Context {
-			more, matched := w.addGlob(c.base, glob)
-			if at := c.ContextAt[i]; !matched {
-				w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
-			}
-			named(more, c.ContextAt[i])
-		}
-	case r.repo != "":
-		r.note("context: %s", w.name(r.repo, false))
-		sources = append(sources, w.addFolder(r.repo, false)...)
+		r.note("context: %s, as %s says", what, c.Source)
+	default:
+		r.note("context: %s, since there is no repository around the paths given", what)
 	}
-	return sources, asked
 }
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
 			at, named := asked[f.Name]
 			switch {
 			case p.Kind != object.Unreadable && p.Kind != object.Missing || !named:
-				note("context: %s: %s", p.Location, p.Message)
 			case at.File != "":
 				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
 			default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,6 +29,7 @@ type since struct {
 	real       string // the same without symbolic links
 
 	folders map[string]string // absolute folders without symbolic links
+	was     *before           // once it is read
 }
 
 // newSince finds a revision in the repository of a run. It has to be closed.
@@ -112,16 +114,17 @@ func (r *lintRun) reaches(s *since) []reach {
 	for _, arg := range r.flags.context {
 		add(reach{abs: r.walker.absolute(arg), asked: filepath.IsAbs(arg)})
 	}
-	c := r.config
-	switch {
-	case c.isolated:
-	case c.Context != nil:
-		for _, glob := range c.Context {
-			dir, filter := globFolder(c.base, glob)
-			add(reach{abs: dir, filter: filter})
+	for _, c := range r.used {
+		switch {
+		case c.isolated:
+		case c.Context != nil:
+			for _, glob := range c.Context {
+				dir, filter := globFolder(c.base, glob)
+				add(reach{abs: dir, filter: filter})
+			}
+		case c.repo != "":
+			add(reach{abs: c.repo})
 		}
-	case r.repo != "":
-		add(reach{abs: r.repo})
 	}
 	return out
 }
@@ -403,34 +406,39 @@ func (s *since) load(ctx context.Context, list []oldFile) ([]*object.File, error
 		}
 	}
 	wg.Wait()
-	return out, errors.Join(append(errs, failed)...)
+	return out, errors.Join(failed, errors.Join(errs...))
 }
 
-// compare takes what was found at the revision too out of a report.
-func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, rep *lint.Report) error {
+// compare takes what was found at the revision too out of a report about files, which may have been fixed since they were read.
+func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*object.File, rep *lint.Report) error {
 	b := &lint.Before{
 		Since:     lint.Since{Revision: s.tree.Name(), Commit: s.tree.Commit()},
 		Unchanged: func(string) bool { return false },
 	}
 	if len(rep.Findings) > 0 {
-		was, err := s.read(ctx, r, in)
-		if err != nil {
-			return err
+		if s.was == nil {
+			var err error
+			if s.was, err = s.read(ctx, r, in); err != nil {
+				return err
+			}
 		}
-		for sub, read := range was.nested {
-			if read {
+		was := s.was
+		for _, sub := range slices.Sorted(maps.Keys(was.nested)) {
+			if was.nested[sub] {
 				rep.Skipped = append(rep.Skipped, lint.Skip{
 					File:   r.walker.name(filepath.Join(s.root, filepath.FromSlash(sub)), false),
 					Reason: "is a submodule: its files count as they are for unchanged since " + s.tree.Name(),
+					Cause:  lint.Unread,
 				})
 			}
 		}
 		if was.changed {
+			var err error
 			if b.Report, err = in.judge.earlier(ctx, was.files, was.around, rep); err != nil {
 				return err
 			}
 		}
-		b.Now, b.Then = slices.Concat(in.files, in.around), slices.Concat(was.files, was.around)
+		b.Now, b.Then = slices.Concat(files, in.around), slices.Concat(was.files, was.around)
 		b.Unchanged = func(name string) bool { return was.unchanged[name] }
 	}
 	rep.Compare(b)

@@ -38,9 +38,11 @@ const stdinName = "<stdin>"
 
 // walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
-	cwd     string      // absolute; names are relative to it
-	exclude *pathFilter // of the configuration
-	note    func(format string, args ...any)
+	cwd          string   // absolute; names are relative to it
+	exclude      excluder // what the configuration leaves out
+	configs      *configs // told which folders are walked; nil if nobody wants to know
+	instructions instructions
+	note         func(format string, args ...any)
 
 	taken    map[string]bool      // absolute paths of files
 	files    map[mark][]takenFile // what these paths lead to
@@ -48,6 +50,9 @@ type walker struct {
 	excluded int                  // files and folders that the configuration excludes
 	lost     []lint.Skip          // what should have said which files to read, and could not be read itself
 }
+
+// excluder says which glob leaves a file or folder out, by its absolute path; "" = none.
+type excluder interface{ match(abs string) string }
 
 // mark is what names of one file have in common, so that few files need to be compared.
 type mark struct{ size, modified int64 }
@@ -57,8 +62,11 @@ type takenFile struct {
 	info fs.FileInfo
 }
 
-func newWalker(cwd string, exclude *pathFilter, note func(string, ...any)) *walker {
-	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
+func newWalker(cwd string, exclude excluder, note func(string, ...any)) *walker {
+	if exclude == nil {
+		exclude = (*pathFilter)(nil)
+	}
+	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
 }
 
 // take says whether a file is yet to be read, and keeps in mind that it is now.
@@ -162,7 +170,7 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 
 // ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
 func (w *walker) ignoreFileLost(file string, err error) {
-	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err)), Cause: lint.Unread}
 	if !slices.Contains(w.lost, s) {
 		w.lost = append(w.lost, s)
 	}
@@ -180,6 +188,9 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		out = append(out, source{name: w.name(dir, asked), path: dir, err: plainError(err)})
+	}
+	if w.configs != nil {
+		w.configs.enter(dir, entries)
 	}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
@@ -237,7 +248,8 @@ func globFolder(base, glob string) (string, *pathFilter) {
 	if !strings.ContainsAny(wild, `*?[{\`) {
 		return filepath.Join(base, filepath.FromSlash(glob)), nil
 	}
-	return filepath.Join(base, filepath.FromSlash(fixed)), newPathFilter(base, []string{glob})
+	dir := filepath.Join(base, filepath.FromSlash(fixed))
+	return dir, newPathFilter(dir, []string{wild})
 }
 
 // anyMatch says whether a pattern matches any manifest, read or not.

@@ -207,10 +207,8 @@ func TestFindConfig(t *testing.T) {
 		".":             ".meshvet.yaml",
 	} {
 		start := filepath.Join(root, dir)
-		got := findConfig(start, findRepository(start))
-		if want != "" {
-			want = filepath.Join(root, want)
-		}
+		w := newWalker(root, nil, t.Logf)
+		got := newConfigs(w, nil, []string{start}, "", func(*settings) {}).of(start).Source
 		if got != want {
 			t.Errorf("from %s: %q, want %q", dir, got, want)
 		}

@@ -11,18 +11,8 @@ func (l *lowering) edit(start, end int, text string) {
 	l.edits = append(l.edits, Edit{start, end, text})
 }
 
-// opaque lists the scalars of the document, between which comments can stand.
-func (l *lowering) opaque(from, to int) []span {
-	if !l.listed {
-		l.scalars, l.listed = scalars(l.doc, l.start, l.end), true
-	}
-	i, _ := slices.BinarySearchFunc(l.scalars, from, func(s span, at int) int { return s.end - at })
-	j, _ := slices.BinarySearchFunc(l.scalars, to, func(s span, at int) int { return s.start - at })
-	return l.scalars[min(i, j):j]
-}
-
 func (l *lowering) remarks(from, to int) []remark {
-	return remarks(l.text, from, to, l.opaque(from, to))
+	return remarks(l.text, from, to, scalars(l.top.old, from, to))
 }
 
 // write turns what is noted at a spot that stays into edits.
@@ -60,6 +50,16 @@ func (l *lowering) writeBlock(s *spot) error {
 		}
 		return l.rewrite(s)
 	}
+	// What is removed at the beginning goes before what is added there, which takes its place.
+	slices.SortStableFunc(s.kids[:leading(s.kids)], func(a, b *spot) int {
+		switch {
+		case a.isNew() == b.isNew():
+			return 0
+		case a.isNew():
+			return 1
+		}
+		return -1
+	})
 	for i := 0; i < len(s.kids); {
 		j := i
 		for j < len(s.kids) && s.kids[j].isNew() == s.kids[i].isNew() && s.kids[j].gone == s.kids[i].gone {
@@ -89,6 +89,14 @@ func (l *lowering) writeBlock(s *spot) error {
 		i = j
 	}
 	return nil
+}
+
+// leading is how many fields or items stand before the first one that stays.
+func leading(kids []*spot) int {
+	if n := slices.IndexFunc(kids, func(k *spot) bool { return !k.isNew() && !k.gone }); n >= 0 {
+		return n
+	}
+	return len(kids)
 }
 
 // lines writes new fields or items, each with the indentation of its first line but the first.
@@ -170,7 +178,7 @@ func (l *lowering) behind(end, col int) int {
 // behindScalar is the start of the line after a value. A block scalar with + takes the empty lines after it.
 func (l *lowering) behindScalar(end int) int {
 	at := l.lineEnd(end)
-	spans := l.opaque(max(l.start, end-1), end)
+	spans := scalars(l.top.old, end-1, end)
 	if len(spans) == 0 {
 		return at
 	}
@@ -235,8 +243,8 @@ func (l *lowering) pullUp(s *spot, run, next []*spot) error {
 // rewrite writes a new value at a spot in the place of the old one.
 func (l *lowering) rewrite(s *spot) error {
 	p := &s.place
-	if s.old == l.doc || s == l.top && len(l.at) == 0 {
-		return l.refuse(nil, "the operation is about the whole document; change it by hand")
+	if s == l.top {
+		return l.refuse(nil, "nothing would be left of the object; remove it by hand")
 	}
 	if p.bare {
 		return l.refuse(s.path, "the key %s has no colon; change it by hand", s.path)
@@ -364,8 +372,7 @@ func (l *lowering) scalar(s *spot) string {
 	if !isString || s.place.nothing || s.place.alias || l.style.json {
 		return l.style.inline(s.value, 0, s.place.flow)
 	}
-	switch c := l.text[s.place.start]; {
-	case s.old.Type() == object.String && (c == '"' || c == '\''):
+	if c := l.text[s.place.start]; s.old.Type() == object.String && (c == '"' || c == '\'') {
 		return l.style.quoted(v, c)
 	}
 	return l.style.str(v, s.place.flow)

@@ -60,10 +60,11 @@ func faultOf(f *object.File, i int, ops []lint.Op, edits []Edit) (after, fault s
 	if err != nil {
 		return after, "was made although the operations do not fit: " + err.Error()
 	}
-	if _, err := plainNumbers(any(want)); err != nil {
+	if want, err = plainNumbers(want); err != nil {
 		return after, err.Error()
 	}
-	stays, err := object.FromMap(want)
+	raw, _ := want.(map[string]any)
+	stays, err := object.FromMap(raw)
 	if err != nil {
 		return after, err.Error()
 	}
@@ -79,7 +80,7 @@ func faultOf(f *object.File, i int, ops []lint.Op, edits []Edit) (after, fault s
 	for k, x := range g.Objects {
 		was := f.Objects[k].Root().Any()
 		if k == i {
-			was = any(want)
+			was = want
 		}
 		if diff := cmp.Diff(was, x.Root().Any()); diff != "" {
 			return after, fmt.Sprintf("object %d (%d is changed) differs (-want +got):\n%s", k, i, diff)

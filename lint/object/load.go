@@ -93,6 +93,9 @@ func (f *File) indexLines() {
 	f.linesOnce.Do(func() { f.lines = editorLines(f.text) })
 }
 
+// Pos is the place of a byte of Text; that of its end is where more would be written.
+func (f *File) Pos(off int) Pos { return f.pos(uint32(max(0, min(off, len(f.text))))) }
+
 func (f *File) pos(off uint32) Pos {
 	f.indexLines()
 	return f.lines.pos(off)

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -22,6 +23,7 @@ type (
 		Problems []jsonProblem `json:"problems"`
 		Skipped  []jsonSkip    `json:"skipped"`
 		Scopes   []jsonScope   `json:"scopes"`
+		Context  jsonContext   `json:"context"`
 		Baseline *jsonBaseline `json:"baseline"`
 		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
 		Stats    jsonStats     `json:"stats"`
@@ -63,8 +65,10 @@ type (
 		Title  string      `json:"title"`
 		Safety lint.Safety `json:"safety"`
 		Ops    []jsonOp    `json:"ops"`
-		Edits  []jsonEdit  `json:"edits"` // empty: fixes are told as operations on the object
-		Create *jsonCreate `json:"create"`
+		Edits  []jsonEdit  `json:"edits"`
+		// Refused says why there are no edits, "" if there are, or if the fix is to be read only.
+		Refused string      `json:"refused"`
+		Create  *jsonCreate `json:"create"`
 	}
 	// jsonOp is an operation of JSON Patch, with its path as a JSON Pointer; remove has no value.
 	jsonOp struct {
@@ -72,6 +76,7 @@ type (
 		Path  string      `json:"path"`
 		Value *any        `json:"value,omitempty"`
 	}
+	// jsonEdit replaces the bytes of a file from StartByte up to EndByte. A byte-order mark counts.
 	jsonEdit struct {
 		File      string `json:"file"`
 		StartByte int    `json:"startByte"`
@@ -97,6 +102,13 @@ type (
 		File   string      `json:"file,omitempty"`
 		Object *jsonObject `json:"object"`
 		Reason string      `json:"reason"`
+		Cause  string      `json:"cause"`
+		// Context says that it is about a file that was read as context only.
+		Context bool `json:"context"`
+	}
+	jsonContext struct {
+		From  lint.ContextSource `json:"from"`
+		Files []string           `json:"files"`
 	}
 	jsonScope struct {
 		Name  string   `json:"name"`
@@ -156,14 +168,15 @@ func writeJSON(w *bufio.Writer, v *view) error {
 		Stats:    statsOf(v),
 	}
 	for _, e := range v.entries() {
-		out.Findings = append(out.Findings, findingOf(e))
+		out.Findings = append(out.Findings, v.findingOf(e))
 	}
 	for _, p := range v.Problems {
 		out.Problems = append(out.Problems, jsonProblem{p.Kind, p.Message, locationOf(p.Location)})
 	}
 	for _, s := range v.Skipped {
-		out.Skipped = append(out.Skipped, jsonSkip{s.Rule, s.File, objectOf(s.Object), s.Reason})
+		out.Skipped = append(out.Skipped, jsonSkip{s.Rule, s.File, objectOf(s.Object), s.Reason, cmp.Or(string(s.Cause), "other"), s.Around})
 	}
+	out.Context = jsonContext{cmp.Or(v.Context.From, lint.NoContext), append([]string{}, v.Context.Files...)}
 	for _, s := range v.Scopes {
 		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
 	}
@@ -191,7 +204,7 @@ func writeDocument(w *bufio.Writer, doc any) error {
 	return nil
 }
 
-func findingOf(f entry) jsonFinding {
+func (v *view) findingOf(f entry) jsonFinding {
 	out := jsonFinding{
 		ID:          f.Rule.ID,
 		Name:        f.Rule.Name,
@@ -212,7 +225,8 @@ func findingOf(f entry) jsonFinding {
 	for _, r := range f.Related {
 		out.Related = append(out.Related, jsonRelated{r.Message, locationOf(r.Location)})
 	}
-	for _, x := range f.Fixes {
+	for i := range f.Fixes {
+		x := &f.Fixes[i]
 		fix := jsonFix{Title: x.Title, Safety: x.Safety, Ops: make([]jsonOp, 0, len(x.Ops)), Edits: []jsonEdit{}}
 		for _, op := range x.Ops {
 			j := jsonOp{Op: op.Kind, Path: op.Path.Pointer()}
@@ -220,6 +234,13 @@ func findingOf(f entry) jsonFinding {
 				j.Value = &op.Value
 			}
 			fix.Ops = append(fix.Ops, j)
+		}
+		edits, err := v.edits(f.Finding, x)
+		if err != nil {
+			fix.Refused = err.Error()
+		}
+		for _, e := range edits {
+			fix.Edits = append(fix.Edits, jsonEdit{e.File, e.Start, e.End, e.Text})
 		}
 		if x.Create != nil {
 			fix.Create = &jsonCreate{x.Create.Object, x.Create.AfterFile}

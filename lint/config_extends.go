@@ -72,6 +72,7 @@ func (l *loading) file(file, folder string, text []byte, chain []string) bool {
 		l.problems = append(l.problems, *p)
 		return false
 	}
+	l.cfg.Files = append(l.cfg.Files, l.name(file))
 	r := &configReader{doc: doc, folder: folder, trace: l.Trace}
 	if v := doc.Root().Get("extends"); v.Set() {
 		l.extends(r, v, file, append(slices.Clip(chain), file))

@@ -24,8 +24,9 @@ type settings struct {
 	repo     string // absolute root of the repository, which is its context by default; "" without one
 	isolated bool   // nothing beyond the paths given is read
 
-	filter  *pathFilter // of exclude, once it was asked for
-	leftOut bool        // it excluded something
+	filter  *pathFilter                // of exclude, once it was asked for
+	trace   map[string]object.Location // where each key is written
+	leftOut bool                       // it excluded something
 }
 
 // excludes is what the configuration leaves out.
@@ -60,9 +61,11 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 		root = filepath.Dir(file)
 	}
 	main := filepath.ToSlash(file)
+	trace := map[string]object.Location{}
 	loader := lint.ConfigLoader{
-		Root: filepath.ToSlash(root),
-		Read: readInside(root),
+		Trace: trace,
+		Root:  filepath.ToSlash(root),
+		Read:  readInside(root),
 		Name: func(p string) string {
 			if p == main {
 				return name
@@ -71,7 +74,7 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 		},
 	}
 	cfg, problems := loader.Load(main, data, filepath.ToSlash(base))
-	s := &settings{Config: cfg, problems: problems, base: base}
+	s := &settings{Config: cfg, problems: problems, base: base, trace: trace}
 	if cfg == nil {
 		s.Config = &lint.Config{}
 	} else {

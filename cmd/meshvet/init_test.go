@@ -41,7 +41,6 @@ func TestIstioVersionIn(t *testing.T) {
 		"  - image: \"registry/istio/proxyv2:1.30-alpha\"\n  - image: x/proxyv2:1.30.1":    "1.30",
 		"image: istio/pilot:1.29.2\nimage: istio/proxyv2:1.30.0":                           "",
 		"image: istio/pilot:latest":                                                        "",
-		"image: istio/pilot:999.5":                                                         "",
 		"kind: IstioOperator\nspec:\n  tag: 1.28.0\n":                                      "1.28",
 		"kind: Other\nspec:\n  tag: 1.28.0\n":                                              "",
 		"apiVersion: sailoperator.io/v1\nkind: Istio\nspec:\n  version: v1.27.3\n":         "1.27",

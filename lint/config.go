@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 
@@ -34,6 +35,8 @@ type Config struct {
 	Scopes    []ScopeConfig
 	Mesh      mesh.Settings
 	Admission Admission
+	// Suppressions restricts what annotations and comments silence.
+	Suppressions SuppressionConfig
 	// Baseline is a file with findings that are known, relative to Folder; "" = none. The webhook does not read it.
 	Baseline   string
 	BaselineAt object.Location // where it is named
@@ -47,6 +50,8 @@ type Config struct {
 	Enable, Disable []string
 	// Profile asks for the time that each rule takes, which makes a run slower.
 	Profile bool
+	// Clock tells the time at which a suppression is held against its last day; nil = time.Now.
+	Clock func() time.Time
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
 	EnableFrom, DisableFrom string
 
@@ -101,7 +106,8 @@ func (r *configReader) keys(cfg *Config) map[string]func(object.Path, object.Val
 				r.fail(at, "baseline %q is no path relative to this file", cfg.Baseline)
 			}
 		},
-		"webhook": func(at object.Path, v object.Value) { r.admission(at, v, &cfg.Admission) },
+		"suppressions": func(at object.Path, v object.Value) { r.suppressions(at, v, &cfg.Suppressions) },
+		"webhook":      func(at object.Path, v object.Value) { r.admission(at, v, &cfg.Admission) },
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -28,8 +29,10 @@ type Engine struct {
 	conditions []condition
 	sets       sync.Map // of objects for which some conditions hold, by which
 	inFile     sync.Map // which conditions a file meets, by its name
-	vocabulary vocabulary
-	schema     func() (*schema.Validator, error)
+	// rivals are the rules, by ID, whose findings on one object may supersede those of a rule on another.
+	rivals map[string][]string
+	terms  map[string]*term // what words in suppressions mean, in lower case
+	schema func() (*schema.Validator, error)
 }
 
 // activeRule is a rule with what the configuration says about it.
@@ -49,13 +52,20 @@ func New(rules []Rule, cfg *Config) (*Engine, error) {
 		cfg = &Config{}
 	}
 	e := &Engine{
-		config:     cfg,
-		all:        rules,
-		vocabulary: newVocabulary(rules),
-		schema:     sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
+		config: cfg,
+		all:    rules,
+		rivals: map[string][]string{},
+		schema: sync.OnceValues(func() (*schema.Validator, error) { return schema.New(cfg.Mesh.IstioVersion) }),
 	}
 	if err := e.selectRules(); err != nil {
 		return nil, err
+	}
+	for _, a := range e.rules {
+		for _, s := range a.rule.Supersedes {
+			if s.reachesOthers() && a.rule.Check != nil {
+				e.rivals[s.Rule] = append(e.rivals[s.Rule], a.rule.ID)
+			}
+		}
 	}
 	return e, nil
 }
@@ -85,49 +95,43 @@ func (e *Engine) validate(ctx context.Context, o *object.Object) ([]schema.Viola
 // Run judges targets in the light of one mesh. The targets need not be in it, but usually are. The report is complete but for
 // what concerns files.
 func (e *Engine) Run(ctx context.Context, ix *mesh.Index, targets []*object.Object) (*Report, error) {
+	return e.runFiles(ctx, ix, targets, nil)
+}
+
+// runFiles judges targets of files. around are those that would be targets if their files were judged.
+func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around []*object.Object) (*Report, error) {
 	list := make([]target, len(targets))
 	for i, o := range targets {
 		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return runTargets(ctx, ix, list)
+	return runTargets(ctx, ix, list, around)
 }
 
 // target is an object to judge.
 type target struct {
 	engine    *Engine // that judges it
 	object    *object.Object
-	old       *object.Object // see Pass
-	operation string         // see Pass
-	view      View           // where it is judged: rules of another view are left out
+	old       *object.Object  // see Pass
+	operation string          // see Pass
+	view      View            // where it is judged: rules of another view are left out
+	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-// runTargets judges targets in the light of one mesh.
-func runTargets(ctx context.Context, ix *mesh.Index, targets []target) (*Report, error) {
+// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
 	visits := make([]visit, len(targets))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(targets) || ctx.Err() != nil {
-				return
-			}
-			targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
-		}
-	}
-	for range min(runtime.GOMAXPROCS(0), len(targets)) - 1 {
-		wg.Go(work)
-	}
-	work() // policies take much stack, which the caller's goroutine may have already
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lint: %w", err)
+	err := eachOf(ctx, len(targets), func(i int) {
+		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
+	})
+	if err != nil {
+		return nil, err
 	}
 	engines := enginesOf(targets)
 	r := &Report{}
 	for _, e := range engines {
 		r.Profile = r.Profile.merge(e.profileOf(visits))
 	}
+	claims := silence(targets, visits)
 	for i := range visits {
 		if err := visits[i].err; err != nil {
 			return nil, err
@@ -147,15 +151,100 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target) (*Report,
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
+	near, err := beside(ctx, ix, around, targets, visits)
+	if err != nil {
+		return nil, err
+	}
 	// What is silenced still stands for the cause: the findings that it supersedes would only tell the same under other names, on its
 	// object or another, and whoever accepted it would have to hunt them down one by one. So silencing comes last.
-	r.Findings, r.superseded = dropSuperseded(r.Findings)
+	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
+	if len(claims) > 0 {
+		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
+			return nil, err
+		}
+	}
 	r.sort()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lint: %w", err)
 	}
 	return r, nil
+}
+
+// eachOf calls f with 0 to n-1, several at a time.
+func eachOf(ctx context.Context, n int, f func(int)) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n || ctx.Err() != nil {
+				return
+			}
+			f(i)
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		wg.Go(work)
+	}
+	work() // policies take much stack, which the caller's goroutine may have already
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lint: %w", err)
+	}
+	return nil
+}
+
+// beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
+// judged alone has the findings that it has in a run over everything. They are judged by the engine of what they may supersede.
+func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, targets []target, visits []visit) ([]Finding, error) {
+	if len(around) == 0 {
+		return nil, nil
+	}
+	isAround := map[*object.Object]bool{}
+	for _, o := range around {
+		isAround[o] = true
+	}
+	var near []target
+	rules := map[*object.Object]map[string]bool{}
+	for i := range visits {
+		for j := range visits[i].findings {
+			f := &visits[i].findings[j]
+			rivals := targets[i].engine.rivals[f.Rule.ID]
+			if len(rivals) == 0 || f.object == nil {
+				continue
+			}
+			neighbours, _ := ix.Neighbours(f.object, math.MaxInt)
+			for _, o := range neighbours {
+				if !isAround[o] {
+					continue
+				}
+				if rules[o] == nil {
+					rules[o] = map[string]bool{}
+					near = append(near, target{engine: targets[i].engine, object: o, view: ViewFiles, only: rules[o]})
+				}
+				for _, id := range rivals {
+					rules[o][id] = true
+				}
+			}
+		}
+	}
+	found := make([]visit, len(near))
+	err := eachOf(ctx, len(near), func(i int) {
+		near[i].engine.judge(ctx, ix, &near[i], &found[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for i := range found {
+		for _, f := range found[i].findings {
+			f.beside = true
+			out = append(out, f)
+		}
+	}
+	return out, nil
 }
 
 // enginesOf lists the engines that judge targets.
@@ -234,9 +323,11 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
 		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.idle = true
 		return
 	}
 	outsized := v.outsized(ix, o)
+	v.formOnly = outsized
 	around := surroundings{ix: ix, object: o}
 	var run []*activeRule
 	for _, a := range v.rules.byKind[kindOf(o)] {
@@ -271,6 +362,9 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 		if ctx.Err() != nil {
 			return
 		}
+		if t.only != nil && !t.only[a.rule.ID] {
+			continue
+		}
 		p := t.pass(ctx, ix, a, v)
 		measured := v.watch.check(a)
 		err := guarded(func() error { return a.rule.Check(p) })
@@ -284,7 +378,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 			v.findings[i].Effect = strings.TrimSpace(v.findings[i].Effect + " (true of sidecar and gateway clients only)")
 		}
 	}
-	v.silence(o)
+	v.claim = e.annotated(o)
 }
 
 func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *visit) *Pass {
@@ -452,6 +546,14 @@ type Input struct {
 	Around []*object.File // files that are context only
 	// Dir is the folder that the names of files are relative to, absolute and with forward slashes; "" if nothing is known of it.
 	Dir string
+}
+
+// inOrder returns all files by their names. Which of several definitions of an object counts goes by that order, so it must not depend on
+// what is judged and what is context.
+func (in *Input) inOrder() []*object.File {
+	files := slices.Concat(in.Files, in.Around)
+	slices.SortStableFunc(files, func(a, b *object.File) int { return strings.Compare(a.Name, b.Name) })
+	return files
 }
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.

@@ -28,9 +28,11 @@ type Finding struct {
 	Caused bool
 
 	fingerprint string
-	place       string       // StablePath of Path, "" if it is about a file
-	cause       string       // the fingerprint that it shares with findings that read alike
-	suppressed  *Suppression // what silences it
+	place       string         // StablePath of Path, "" if it is about a file
+	cause       string         // the fingerprint that it shares with findings that read alike
+	object      *object.Object // the one that it is about; nil if it is about a file
+	beside      bool           // on an object that is not judged
+	suppressed  *claim         // what silences it
 }
 
 // Related is another place that has to do with a finding.
@@ -85,6 +87,20 @@ type Fix struct {
 	Create *Create
 }
 
+// Offers returns the safety of the best fix of the finding that can be applied, NoFix if it has none.
+func (f *Finding) Offers() Safety {
+	best := NoFix
+	for i := range f.Fixes {
+		switch f.Fixes[i].Safety {
+		case Safe:
+			return Safe
+		case Unsafe:
+			best = Unsafe
+		}
+	}
+	return best
+}
+
 // OpKind is a JSON Patch operation.
 type OpKind string
 
@@ -128,6 +144,7 @@ func (f *Finding) identify(o *object.Object) {
 	h := sha256.New()
 	fmt.Fprintln(h, f.Rule.ID)
 	fmt.Fprintln(h, f.Object.Kind, f.Object.Namespace, f.Object.Name)
+	f.object = o
 	if o != nil {
 		f.place = StablePath(o, f.Path)
 		fmt.Fprintln(h, f.place)

@@ -29,13 +29,13 @@ func LintGroups(ctx context.Context, groups []Group, dir string) (*Report, error
 	}
 	for _, v := range views {
 		for _, s := range v.scopes {
-			targets := v.targets(s)
+			targets, around := v.targets(s)
 			part := &Report{}
 			for _, g := range v.groups {
 				part.Profile = part.Profile.merge(g.Engine.profileOf(nil))
 			}
 			if len(targets) > 0 {
-				if part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets); err != nil {
+				if part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, around); err != nil {
 					return nil, err
 				}
 			}
@@ -95,10 +95,7 @@ type view struct {
 func viewsOf(groups []Group, dir string) ([]*view, error) {
 	var views []*view
 	for _, g := range groups {
-		files := slices.Concat(g.Files, g.Around)
-		if len(groups) > 1 { // whose files they are makes no difference to what is seen
-			slices.SortStableFunc(files, func(a, b *object.File) int { return strings.Compare(a.Name, b.Name) })
-		}
+		files := (&Input{Files: g.Files, Around: g.Around}).inOrder()
 		v := findView(views, files, g.Engine.config)
 		if v == nil {
 			scopes, err := cutScopes(files, g.Engine.config.Scopes, dir)
@@ -130,21 +127,21 @@ func sameScope(a, b ScopeConfig) bool { return a.Name == b.Name && slices.Equal(
 
 func sameMesh(a, b mesh.Settings) bool { return reflect.DeepEqual(a, b) }
 
-// targets are the objects of a scope that are judged.
-func (v *view) targets(s *scope) []target {
-	var out []target
+// targets are the objects of a scope that are judged, and those that would be if their files were.
+func (v *view) targets(s *scope) (judged []target, around []*object.Object) {
 	for _, f := range s.own {
 		e := v.judgedBy[f]
-		if e == nil {
-			continue
-		}
 		for _, o := range f.Objects {
-			if _, judged := e.byKind[kindOf(o)]; judged {
-				out = append(out, target{engine: e, object: o, view: ViewFiles})
+			if e == nil {
+				if _, is := v.groups[0].Engine.byKind[kindOf(o)]; is {
+					around = append(around, o)
+				}
+			} else if _, is := e.byKind[kindOf(o)]; is {
+				judged = append(judged, target{engine: e, object: o, view: ViewFiles})
 			}
 		}
 	}
-	return out
+	return judged, around
 }
 
 // distinctScopes leaves out scopes that several views have in common.

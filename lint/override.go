@@ -42,7 +42,7 @@ func (c *Config) layers() []Layer {
 
 // ForgetRules drops what the configuration says about rules, for runs that need none.
 func (c *Config) ForgetRules() {
-	c.Rules, c.Overrides, c.Inherited, c.Admission = nil, nil, nil, Admission{}
+	c.Rules, c.Overrides, c.Inherited, c.Admission, c.Suppressions = nil, nil, nil, Admission{}, SuppressionConfig{}
 }
 
 // overrides reads what is said about rules for some objects.

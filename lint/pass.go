@@ -31,6 +31,9 @@ type visit struct {
 	findings []Finding
 	skips    []Skip
 	problems []object.Problem
+	claim    *claim     // what the annotations of the object say
+	idle     bool       // no rule ran on the object
+	formOnly bool       // rules about the form of the manifest ran, and no others
 	watch    *stopwatch // nil unless the time of rules is measured
 }
 

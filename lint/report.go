@@ -11,13 +11,15 @@ type Report struct {
 	Findings []Finding
 	// Suppressed are the findings that somebody accepted: the author of the object, or a baseline. They are not among Findings.
 	Suppressed []SuppressedFinding
-	Problems   []object.Problem // what makes the run itself fail
-	Skipped    []Skip
-	Scopes     []Scope
-	Stats      Stats
-	Since      *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
-	Rules      []*Meta  // the rules that were selected, by ID
-	Profile    *Profile // nil unless the configuration asks for it
+	// Suppressions are all that the files and objects that were judged say to that end, with and without effect, by place.
+	Suppressions []Suppression
+	Problems     []object.Problem // what makes the run itself fail
+	Skipped      []Skip
+	Scopes       []Scope
+	Stats        Stats
+	Since        *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
+	Rules        []*Meta  // the rules that were selected, by ID
+	Profile      *Profile // nil unless the configuration asks for it
 	// Baseline says what became of the entries of a baseline; nil without one.
 	Baseline *BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
@@ -49,7 +51,7 @@ const (
 	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model
 	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
 	Undecided    SkipCause = "undecided"    // the rule itself says so
-	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect
+	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect; at admission only, in files it is a finding
 )
 
 // Scope is one mesh: the files whose objects see one another.
@@ -90,6 +92,7 @@ func (r *Report) Count(s Severity) int {
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
+	r.Suppressions = append(r.Suppressions, other.Suppressions...)
 	r.superseded = append(r.superseded, other.superseded...)
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
@@ -100,6 +103,7 @@ func (r *Report) merge(other *Report) {
 func (r *Report) sort() {
 	slices.SortStableFunc(r.Findings, CompareFindings)
 	slices.SortStableFunc(r.Suppressed, func(a, b SuppressedFinding) int { return CompareFindings(a.Finding, b.Finding) })
+	slices.SortStableFunc(r.Suppressions, func(a, b Suppression) int { return compareLocations(a.Where, b.Where) })
 	slices.SortStableFunc(r.Problems, func(a, b object.Problem) int { return compareLocations(a.Location, b.Location) })
 	slices.SortStableFunc(r.Skipped, compareSkips)
 	r.Skipped = slices.Compact(r.Skipped)

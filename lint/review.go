@@ -34,7 +34,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	for _, o := range around {
 		add(target{object: o})
 	}
-	report, err := runTargets(ctx, ix, targets)
+	report, err := runTargets(ctx, ix, targets, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,8 @@ func (e *Engine) reviewGone(ctx context.Context, ix *mesh.Index, gone *object.Ob
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	v.silence(gone)
+	v.claim = e.annotated(gone)
+	silence([]target{{engine: e, object: gone}}, []visit{v})
 	told := slices.Clone(report.Findings)
 	for _, s := range report.Suppressed { // what is accepted there is accepted here
 		told = append(told, s.Finding)

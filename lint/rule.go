@@ -57,8 +57,12 @@ type Rule struct {
 	// CheckGone judges what the removal of an object leaves behind, of what no other finding can be about, since it is not judged. The
 	// pass's object is the removed one, and its mesh is without it. Optional.
 	CheckGone func(*Pass) error
-	// CheckFile judges what kept the documents of a file from being loaded. A rule has Check or CheckFile.
+	// CheckFile judges what kept the documents of a file from being loaded.
 	CheckFile func(*FilePass) error
+	// CheckSuppression judges an annotation or a comment that silences findings, or is meant to, after all other rules have run.
+	//
+	// A rule has one of Check, CheckFile and CheckSuppression.
+	CheckSuppression func(*SuppressionPass) error
 }
 
 // Meta is all that anybody is told about a rule: the pages in docs/rules, `meshvet explain`, SARIF and the lists are views of it.
@@ -123,6 +127,9 @@ type Supersede struct {
 	Rule  string
 	Scope SupersedeScope
 }
+
+// reachesOthers says whether a finding on one object may supersede that of another.
+func (s *Supersede) reachesOthers() bool { return s.Scope == ScopePort || s.Scope == ScopeObject }
 
 // SupersedeScope is how near two findings must be for one to supersede the other.
 type SupersedeScope string

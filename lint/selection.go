@@ -249,9 +249,10 @@ func (o *Override) HoldsForPath(path string) (all, may bool) {
 
 // ruleSet is the rules that run on an object, with what the configuration says about each there.
 type ruleSet struct {
-	byKind map[object.Kind][]*activeRule
-	files  []*activeRule
-	byID   map[string]*activeRule
+	byKind  map[object.Kind][]*activeRule
+	files   []*activeRule
+	remarks []*activeRule // rules that judge suppressions
+	byID    map[string]*activeRule
 }
 
 // newRuleSet makes a set of rules, which are ordered by ID.
@@ -261,6 +262,9 @@ func newRuleSet(rules []*activeRule) *ruleSet {
 		s.byID[a.rule.ID] = a
 		if a.rule.CheckFile != nil {
 			s.files = append(s.files, a)
+		}
+		if a.rule.CheckSuppression != nil {
+			s.remarks = append(s.remarks, a)
 		}
 		if a.rule.Check != nil {
 			for _, k := range a.rule.Kinds {
@@ -289,6 +293,9 @@ func (e *Engine) selectRules() error {
 	s := settler{config: e.config, rules: e.all}
 	s.check()
 	s.problems = append(s.problems, e.config.Admission.check(e.all)...)
+	forbidden, problems := e.config.forbidden(e.all)
+	s.problems = append(s.problems, problems...)
+	e.terms = newTerms(e.all, forbidden)
 	if len(s.problems) > 0 {
 		return &ConfigError{s.problems}
 	}

@@ -26,24 +26,29 @@ type Before struct {
 }
 
 // Earlier judges files as they were before a change, but only what can matter to a report about them as they are: the objects that it
-// has findings on, wherever they were. What was superseded then is found too.
+// has findings on, wherever they were, by the rules that found them. What was superseded then is found too.
 func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, error) {
 	return EarlierGroups(ctx, []Group{{Engine: e, Files: slices.Concat(in.Files, in.Around)}}, in.Dir, now)
 }
 
 // EarlierGroups is Earlier for files of which some are under another configuration than others.
 func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report) (*Report, error) {
-	wanted := map[object.Key]bool{}
-	files := false
+	wanted := map[object.Key]map[string]bool{} // rules by object
 	for i := range now.Findings {
-		key := now.Findings[i].Object
-		wanted[key] = true
-		files = files || key.Kind == ""
+		f := &now.Findings[i]
+		if wanted[f.Object] == nil {
+			wanted[f.Object] = map[string]bool{}
+		}
+		wanted[f.Object][f.Rule.ID] = true
 	}
-	out := &Report{}
 	for _, g := range groups {
-		for _, f := range g.Files {
-			if files {
+		g.Engine.needAll(wanted)
+	}
+	_, ofFiles := wanted[object.Key{}]
+	out := &Report{}
+	if ofFiles {
+		for _, g := range groups {
+			for _, f := range g.Files {
 				g.Engine.lintFile(f, out)
 			}
 		}
@@ -54,11 +59,20 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 	}
 	for _, v := range views {
 		for _, s := range v.scopes {
-			targets := slices.DeleteFunc(v.targets(s), func(t target) bool { return !wanted[t.object.Key] })
+			targets, _ := v.targets(s)
+			targets = slices.DeleteFunc(targets, func(t target) bool {
+				_, found := wanted[t.object.Key]
+				return !found && !(ofFiles && isCommented(t.object.File()))
+			})
 			if len(targets) == 0 {
 				continue
 			}
-			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets)
+			for i := range targets {
+				if !ofFiles || !isCommented(targets[i].object.File()) {
+					targets[i].only = wanted[targets[i].object.Key]
+				}
+			}
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +81,26 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 	}
 	tellApart(out)
 	return out, nil
+}
+
+// isCommented says whether comments in a file accept findings.
+func isCommented(f *object.File) bool {
+	comments, _ := f.Comments()
+	return len(comments) > 0
+}
+
+// needAll asks for all rules on an object on which a rule about suppressions found something: what one silences is found by the others.
+func (e *Engine) needAll(wanted map[object.Key]map[string]bool) {
+	for i := range e.all {
+		if e.all[i].CheckSuppression == nil {
+			continue
+		}
+		for key, rules := range wanted {
+			if rules[e.all[i].ID] {
+				wanted[key] = nil
+			}
+		}
+	}
 }
 
 // Compare takes out of a report the findings that were there before, so that those are left which the change brings in. A finding was

@@ -32,7 +32,7 @@ func dropSuperseded(findings []Finding) (kept, superseded []Finding) {
 		strong := &findings[i]
 		for _, s := range strong.Rule.Supersedes {
 			keys := []near{{s.Rule, strong.Object}}
-			if s.Scope == ScopePort || s.Scope == ScopeObject {
+			if s.reachesOthers() {
 				for _, o := range strong.Subject.Objects {
 					keys = append(keys, near{s.Rule, o})
 				}

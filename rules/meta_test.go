@@ -72,8 +72,14 @@ func TestMetadata(t *testing.T) {
 					t.Errorf("supersedes %q", s.Rule)
 				}
 			}
-			if (r.Check == nil) == (r.CheckFile == nil) {
-				t.Error("a rule has either Check or CheckFile")
+			checks := 0
+			for _, has := range []bool{r.Check != nil, r.CheckFile != nil, r.CheckSuppression != nil} {
+				if has {
+					checks++
+				}
+			}
+			if checks != 1 {
+				t.Errorf("%d of Check, CheckFile and CheckSuppression", checks)
 			}
 			if !strings.HasSuffix(r.Source, strings.ReplaceAll(r.Name, "-", "_")+map[string]string{"go": ".go", "rego": ".rego"}[r.Lang]) {
 				t.Errorf("source %q does not follow from the name %q", r.Source, r.Name)
@@ -118,7 +124,7 @@ func found(t *testing.T, c linttest.Case, r lint.Rule, files ...*object.File) []
 // alone drops what the configuration says about other rules, which an engine of one rule does not know.
 func alone(c linttest.Case, r *lint.Rule) linttest.Case {
 	cfg := *c.Config
-	cfg.Rules = maps.Clone(cfg.Rules)
+	cfg.Rules, cfg.Suppressions = maps.Clone(cfg.Rules), lint.SuppressionConfig{}
 	maps.DeleteFunc(cfg.Rules, func(name string, _ lint.RuleConfig) bool { return name != r.ID && name != r.Name })
 	c.Config = &cfg
 	return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -150,6 +151,38 @@ func BenchmarkEffectiveQuery(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSince compares a run on a repository of 2,000 files, of which one has changed, with one that tells only what the change brings in.
+func BenchmarkSince(b *testing.B) {
+	bin := program(b, "./cmd/meshvet")
+	dir := b.TempDir()
+	documents, _, err := meshcorpus.Write(dir, meshcorpus.Spec{Documents: 20_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "all"},
+	} {
+		cmd := exec.CommandContext(b.Context(), "git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "team-000", "egress-00007.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = f.WriteString("---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: fresh, namespace: team-00}\nspec: {hosts: [fresh.example.com], resolution: NONE, ports: [{number: 443, name: tls, protocol: TLS}]}\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		b.Fatal(err)
+	}
+	lint := func(args ...string) []string {
+		return append([]string{"lint", "--config", os.DevNull, "--complete", "--format", "compact"}, append(args, dir)...)
+	}
+	b.Run("lint", func(b *testing.B) { measure(b, documents, bin, lint()...) })
+	b.Run("since", func(b *testing.B) { measure(b, documents, bin, lint("--since", "main")...) })
 }
 
 // BenchmarkReference is BenchmarkCorpus on a corpus made elsewhere, named by MESHVET_BENCH_CORPUS.

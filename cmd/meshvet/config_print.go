@@ -223,7 +223,9 @@ func (p *configPrinter) all(rules []lint.RuleSetting, overrides []lint.Override)
 	if f := p.flags.Lookup("baseline"); f != nil && f.Value.String() != "" {
 		baseline.value = f.Value.String()
 	}
-	return append(out, baseline, shownKey{name: "webhook", below: p.webhook(key)})
+	return append(out, baseline,
+		shownKey{name: "suppressions", below: []shownKey{key("suppressions.forbid", "forbid", orNone(s.Suppressions.Forbid))}},
+		shownKey{name: "webhook", below: p.webhook(key)})
 }
 
 func (p *configPrinter) rules(rules []lint.RuleSetting) []shownKey {

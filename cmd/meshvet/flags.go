@@ -105,10 +105,10 @@ func (k *kinds) Set(s string) error {
 }
 
 // environmentName is the variable that stands for a flag. The flags of lint, the command that scripts run, have the short
-// names; those of other commands carry the command's.
+// names, and so have those of fix, which is the same; those of other commands carry the command's.
 func environmentName(cmd *cobra.Command, flag string) string {
 	name := flag
-	if cmd.HasParent() && cmd.Name() != "lint" {
+	if cmd.HasParent() && cmd.Name() != "lint" && cmd.Name() != "fix" {
 		name = cmd.Name() + "_" + flag
 	}
 	return "MESHVET_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))

@@ -38,20 +38,27 @@ type lintFlags struct {
 	stdinName   string
 	dataplane   *choice
 
+	fix fixFlags
+
 	baseline      string
 	writeBaseline string
 	since         string
 }
 
-func (a *app) newLintCommand() *cobra.Command {
-	f := &lintFlags{
+func newLintFlags() *lintFlags {
+	return &lintFlags{
 		outputs:   outputs{list: []output{{format: "text"}}},
 		failOn:    newChoice("warning", "error", "warning", "info", "never"),
 		severity:  newChoice("info", "error", "warning", "info"),
 		enable:    list{hint: "RULE,…"},
 		disable:   list{hint: "RULE,…"},
 		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
+		fix:       newFixFlags(),
 	}
+}
+
+func (a *app) newLintCommand() *cobra.Command {
+	f := newLintFlags()
 	cmd := &cobra.Command{
 		Use:   "lint [PATH…|-]",
 		Short: "Judge manifests: files, folders, or - for standard input",
@@ -74,6 +81,9 @@ The author of an object accepts findings on it by two annotations, which count i
 
 What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed.
 
+A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
+reports only what is not in it, and which of its entries nothing is left of.
+
 The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
 to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
@@ -90,6 +100,14 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 			return err
 		},
 	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
+	f.fix.add(cmd)
+	return cmd
+}
+
+// add gives a command the flags.
+func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
@@ -126,7 +144,6 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		// It fails only for a flag that does not exist, which the stories about completion would show.
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
 	}
-	return cmd
 }
 
 // lint is one run. The exit code counts only without an error.
@@ -148,7 +165,13 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		}
 		f.stdinName = ""
 	}
-	if f.since != "" && slices.Contains(args, "-") {
+	if err := f.fix.check(cmd); err != nil {
+		return 0, err
+	}
+	switch {
+	case f.since == "" && onLine("since"):
+		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
 	r, err := a.newRun(f, args)
@@ -164,10 +187,19 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 			return 0, err
 		}
 	}
+	if f.fix.on {
+		return a.fix(ctx, cmd, r)
+	}
 	rep, err := r.lint(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return a.tell(ctx, r, rep)
+}
+
+// tell writes the report of a run, and returns the exit code that it means.
+func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, error) {
+	f := r.flags
 	opt := report.Options{
 		NoExcerpt: f.noExcerpt,
 		Verbose:   f.verbose,
@@ -176,7 +208,10 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		DocsURL:   docsURL,
 		Root:      r.repo,
 		Dir:       r.walker.cwd,
+		Edits:     fixEdits(rep),
+		Fixed:     f.fix.applied(),
 	}
+	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
@@ -283,17 +318,29 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep, err := in.judge.lint(ctx, in.files, in.around)
+	rep, err := r.judge(ctx, in, in.files)
 	if err != nil {
 		return nil, err
 	}
-	r.complete(rep, in)
+	r.noteInputs(rep, in)
+	return rep, nil
+}
+
+// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for.
+func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
+	now := *in
+	now.files = files
+	rep, err := in.judge.lint(ctx, files, in.around)
+	if err != nil {
+		return nil, err
+	}
+	r.complete(rep, &now)
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
-	if err := r.settleBaseline(ctx, rep, in); err != nil {
+	if err := r.settleBaseline(ctx, rep, &now); err != nil {
 		return nil, err
 	}
 	if r.since != nil {
-		if err := r.since.compare(ctx, r, in, rep); err != nil {
+		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
 			return nil, err
 		}
 	}
@@ -382,6 +429,10 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
+}
+
+// noteInputs tells under --verbose what was read.
+func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
 	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
 		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
 	if n := r.walker.excluded; n > 0 {

@@ -46,7 +46,11 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 				"paths": describe(schema{"type": "array", "minItems": 1, "items": glob}, "Globs of the files that make it up, relative to this file."),
 			}), "name", "paths"),
 		},
-		"istio":   istioSchema(),
+		"istio": istioSchema(),
+		"suppressions": mapping("What comments and annotations silence, in files and at admission.", schema{
+			"forbid": describe(ruleWords(all, false),
+				"Rules, by ID, name or category, whose findings no comment and no annotation silences. MV905 tells of each that names one."),
+		}),
 		"webhook": webhookSchema(all),
 	})
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -160,7 +164,7 @@ func webhookSchema(all []lint.Rule) schema {
 			"namespaces": names("Namespaces."),
 		}),
 		"suppressible": describe(ruleWords(all, true),
-			"Rules whose denials an object's own annotation meshvet.dev/ignore lifts. Those of other rules it does not."),
+			"Rules whose denials an object's own annotation meshvet.dev/ignore lifts. Those of other rules it does not, nor of those that suppressions.forbid names, whose warnings it does not silence either."),
 		"denyCaused": schema{"type": "boolean", "default": false,
 			"description": "A finding that a change causes on another object denies like one on its own. By default it warns."},
 	})

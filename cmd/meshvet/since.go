@@ -28,6 +28,7 @@ type since struct {
 	real       string // the same without symbolic links
 
 	folders map[string]string // absolute folders without symbolic links
+	was     *before           // once it is read
 }
 
 // newSince finds a revision in the repository of a run. It has to be closed.
@@ -407,17 +408,20 @@ func (s *since) load(ctx context.Context, list []oldFile) ([]*object.File, error
 	return out, errors.Join(append(errs, failed)...)
 }
 
-// compare takes what was found at the revision too out of a report.
-func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, rep *lint.Report) error {
+// compare takes what was found at the revision too out of a report about files, which may have been fixed since they were read.
+func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*object.File, rep *lint.Report) error {
 	b := &lint.Before{
 		Since:     lint.Since{Revision: s.tree.Name(), Commit: s.tree.Commit()},
 		Unchanged: func(string) bool { return false },
 	}
 	if len(rep.Findings) > 0 {
-		was, err := s.read(ctx, r, in)
-		if err != nil {
-			return err
+		if s.was == nil {
+			var err error
+			if s.was, err = s.read(ctx, r, in); err != nil {
+				return err
+			}
 		}
+		was := s.was
 		for sub, read := range was.nested {
 			if read {
 				rep.Skipped = append(rep.Skipped, lint.Skip{
@@ -427,11 +431,12 @@ func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, rep *lint.R
 			}
 		}
 		if was.changed {
+			var err error
 			if b.Report, err = in.judge.earlier(ctx, was.files, was.around, rep); err != nil {
 				return err
 			}
 		}
-		b.Now, b.Then = slices.Concat(in.files, in.around), slices.Concat(was.files, was.around)
+		b.Now, b.Then = slices.Concat(files, in.around), slices.Concat(was.files, was.around)
 		b.Unchanged = func(name string) bool { return was.unchanged[name] }
 	}
 	rep.Compare(b)

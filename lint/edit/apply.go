@@ -47,10 +47,15 @@ func Apply(text string, edits []Edit) (string, error) {
 	return out.String(), nil
 }
 
-// join sorts edits and makes one of those that touch.
+// join sorts edits and makes one of those that touch. What is inserted comes before what begins at the same place.
 func join(edits []Edit) []Edit {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return min(a.End-a.Start, 1) - min(b.End-b.Start, 1)
+	})
 	var out []Edit
 	for _, e := range edits {
 		if n := len(out); n > 0 && out[n-1].End == e.Start {

@@ -11,18 +11,8 @@ func (l *lowering) edit(start, end int, text string) {
 	l.edits = append(l.edits, Edit{start, end, text})
 }
 
-// opaque lists the scalars of the document, between which comments can stand.
-func (l *lowering) opaque(from, to int) []span {
-	if !l.listed {
-		l.scalars, l.listed = scalars(l.doc, l.start, l.end), true
-	}
-	i, _ := slices.BinarySearchFunc(l.scalars, from, func(s span, at int) int { return s.end - at })
-	j, _ := slices.BinarySearchFunc(l.scalars, to, func(s span, at int) int { return s.start - at })
-	return l.scalars[min(i, j):j]
-}
-
 func (l *lowering) remarks(from, to int) []remark {
-	return remarks(l.text, from, to, l.opaque(from, to))
+	return remarks(l.text, from, to, scalars(l.top.old, from, to))
 }
 
 // write turns what is noted at a spot that stays into edits.
@@ -60,6 +50,16 @@ func (l *lowering) writeBlock(s *spot) error {
 		}
 		return l.rewrite(s)
 	}
+	// What is removed at the beginning goes before what is added there, which takes its place.
+	slices.SortStableFunc(s.kids[:leading(s.kids)], func(a, b *spot) int {
+		switch {
+		case a.isNew() == b.isNew():
+			return 0
+		case a.isNew():
+			return 1
+		}
+		return -1
+	})
 	for i := 0; i < len(s.kids); {
 		j := i
 		for j < len(s.kids) && s.kids[j].isNew() == s.kids[i].isNew() && s.kids[j].gone == s.kids[i].gone {
@@ -89,6 +89,14 @@ func (l *lowering) writeBlock(s *spot) error {
 		i = j
 	}
 	return nil
+}
+
+// leading is how many fields or items stand before the first one that stays.
+func leading(kids []*spot) int {
+	if n := slices.IndexFunc(kids, func(k *spot) bool { return !k.isNew() && !k.gone }); n >= 0 {
+		return n
+	}
+	return len(kids)
 }
 
 // lines writes new fields or items, each with the indentation of its first line but the first.
@@ -170,7 +178,7 @@ func (l *lowering) behind(end, col int) int {
 // behindScalar is the start of the line after a value. A block scalar with + takes the empty lines after it.
 func (l *lowering) behindScalar(end int) int {
 	at := l.lineEnd(end)
-	spans := l.opaque(max(l.start, end-1), end)
+	spans := scalars(l.top.old, end-1, end)
 	if len(spans) == 0 {
 		return at
 	}
@@ -235,8 +243,11 @@ func (l *lowering) pullUp(s *spot, run, next []*spot) error {
 // rewrite writes a new value at a spot in the place of the old one.
 func (l *lowering) rewrite(s *spot) error {
 	p := &s.place
-	if s.old == l.doc || s == l.top && len(l.at) == 0 {
-		return l.refuse(nil, "the operation is about the whole document; change it by hand")
+	if s == l.top {
+		return l.refuse(nil, "nothing would be left of the object; remove it by hand")
+	}
+	if p.bare {
+		return l.refuse(s.path, "the key %s has no colon; change it by hand", s.path)
 	}
 	start := p.start
 	if p.tag.end > 0 { // the tag is that of the old value
@@ -270,7 +281,7 @@ func (l *lowering) rewrite(s *spot) error {
 		at := l.lineEnd(p.end)
 		defer l.edit(at, at, left)
 	}
-	if !isBlock(s.value) {
+	if !isBlock(s.value) || !inField && p.anchor != "" { // an anchor cannot stand on the line of a first key
 		text := l.scalar(s)
 		if p.nothing {
 			text = " " + text
@@ -308,7 +319,14 @@ func (l *lowering) rewrite(s *spot) error {
 	if _, isList := s.value.([]any); isList {
 		col = l.column(p.from) + l.style.listStep
 	}
-	l.edit(start, p.end, header)
+	end := p.end
+	if gap := l.text[end:l.textEnd(end)]; strings.HasPrefix(gap, "\t") && header == "" { // not every reader takes a tab behind a colon
+		end += len(gap) - len(strings.TrimLeft(gap, " \t"))
+		if end < l.textEnd(end) {
+			header = " "
+		}
+	}
+	l.edit(start, end, header)
 	at := l.lineEnd(p.end)
 	l.edit(at, at, strings.Repeat(" ", col)+l.style.block(s.value, col)+l.style.nl)
 	return nil
@@ -337,6 +355,9 @@ func (l *lowering) rewriteBlock(s *spot, start int) error {
 	}
 	line, end := l.lineStart(p.start), l.lineEnd(p.end)
 	if isBlock(s.value) {
+		if _, isMap := s.value.(map[string]any); isMap && col <= l.column(p.from) {
+			col = l.column(p.from) + l.style.step
+		}
 		l.edit(line, end, l.left(p.start, end, col)+strings.Repeat(" ", col)+l.style.block(s.value, col)+l.style.nl)
 		return nil
 	}

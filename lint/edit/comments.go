@@ -10,25 +10,29 @@ import (
 // span is a stretch of the text: [start, end).
 type span struct{ start, end int }
 
-// scalars lists the spans of keys and scalars below a value that stand in [from, to), in the order of the text. What aliases and merge
-// keys bring in from elsewhere is not among them.
+// scalars lists the spans of keys and scalars below a value that stand in [from, to) or reach into it, in the order of the text. What
+// aliases and merge keys bring in from elsewhere is not among them.
 func scalars(v object.Value, from, to int) []span {
 	var out []span
 	add := func(s, e int, ok bool) {
-		if ok && s >= from && e <= to && e > s {
+		if ok && s < to && e > from && e > s {
 			out = append(out, span{s, e})
 		}
 	}
 	var walk func(object.Value)
 	walk = func(v object.Value) {
 		add(v.KeySpan())
+		s, e, _ := v.Span()
 		switch v.Type() {
 		case object.Map, object.List:
+			if s >= to || e < from {
+				return
+			}
 			for c := v.First(); c.Exists(); c = c.Next() {
 				walk(c)
 			}
 		default:
-			add(v.Span())
+			add(s, e, true)
 		}
 	}
 	walk(v)
@@ -56,7 +60,8 @@ func remarks(text string, from, to int, opaque []span) []remark {
 	var out []remark
 	lineStart, tokens := from, from > 0 && text[from-1] != '\n' // tokens: there is something on this line
 	if tokens {
-		lineStart = strings.LastIndexByte(text[:from], '\n') + 1
+		near := max(0, from-lineLead)
+		lineStart = near + strings.LastIndexByte(text[near:from], '\n') + 1
 		tokens = strings.Trim(text[lineStart:from], " \t") != ""
 	}
 	k := 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -19,57 +20,39 @@ func Create(after *object.Object, fresh map[string]any) ([]Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.at) > 0 {
+	if len(l.at) > 0 && l.doc.At(l.at[:len(l.at)-2]...).Get("kind").Str() == "List" {
 		return l.createItem(value)
 	}
-	return l.createDocument(value)
+	return l.createDocument(value) // also behind lists that hold objects of one kind
 }
 
 // createItem writes an object into the list that holds the other one.
 func (l *lowering) createItem(value any) ([]Edit, error) {
 	list, n := l.at[:len(l.at)-1], l.at[len(l.at)-1]
 	i, ok := n.(int)
-	if kind := l.doc.At(list.Parent()...).Get("kind").Str(); !ok || kind != "List" {
-		return nil, l.refuse(nil, "it stands in a %s, which holds no other kinds; write the new object into another file", kind)
+	at := l.placed(l.doc.At(list...))
+	at.path = list
+	if !ok || l.anchors {
+		return nil, l.refuse(nil, "it stands in a list with anchors; write the new object by hand")
 	}
-	at := l.root
-	for _, e := range list {
-		var err error
-		if at, err = l.child(at, e); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.list(at); err != nil {
+	if err := l.listItems(at, i, i+2); err != nil {
 		return nil, err
 	}
-	at.kids = slices.Insert(at.kids, i+1, &spot{fresh: true, value: value})
-	if err := l.write(l.root); err != nil {
+	at.kids = slices.Insert(at.kids, 1, &spot{fresh: true, value: value})
+	if err := l.write(at); err != nil {
 		return nil, err
 	}
 	edits := l.finish()
-	whole := l.doc.Any()
-	items := whole
-	var set func(any)
-	for _, e := range list {
-		switch in := items.(type) {
-		case map[string]any:
-			key := keyOf(e)
-			items, set = in[key], func(v any) { in[key] = v }
-		case []any:
-			if k, ok := e.(int); ok {
-				items, set = in[k], func(v any) { in[k] = v }
-			}
-		}
+	a, ok := l.readAlone(unit{in: at, to: len(at.kids)})
+	if !ok {
+		return nil, l.refuse(nil, "the list that it stands in is not understood; write the new object by hand")
 	}
-	if old, ok := items.([]any); ok && set != nil {
-		set(slices.Insert(slices.Clone(old), i+1, value))
-	}
-	return edits, l.compare(edits, whole, nil)
+	return edits, l.guardAlone(a, edits, []lint.Op{{Kind: lint.Add, Path: object.Path{1}, Value: value}})
 }
 
 // createDocument writes an object behind the document that holds the other one.
 func (l *lowering) createDocument(value any) ([]Edit, error) {
-	if first, _, _ := l.doc.Span(); l.text[first] == '{' && l.style.json {
+	if first, _, _ := l.doc.Span(); l.style.json && l.text[first] == '{' {
 		return nil, l.refuse(nil, "the file is JSON, of which not every reader takes a second value; write the new object into another file")
 	}
 	nl := l.style.nl
@@ -78,7 +61,8 @@ func (l *lowering) createDocument(value any) ([]Edit, error) {
 	text := "---" + nl + body + nl
 	head := l.before
 	end := l.start + len(head)
-	if strings.HasSuffix(head, "\n") {
+	complete := strings.HasSuffix(head, "\n")
+	if complete {
 		if blank := strings.TrimRight(head, " \t\r\n"); strings.Count(head[len(blank):], "\n") > 1 && end < len(l.o.File().Text()) {
 			text += nl // documents have an empty line between them
 		}
@@ -86,14 +70,17 @@ func (l *lowering) createDocument(value any) ([]Edit, error) {
 		head += nl
 		text = nl + strings.TrimSuffix(text, nl)
 	}
-	name := l.o.FileName()
-	same, problem := object.ParseDocument(name, []byte(head), object.Limits{})
-	if problem != nil || !reflect.DeepEqual(same.Root().Any(), l.doc.Any()) {
+	if !complete && !l.reads(head, l.doc.Any()) {
 		return nil, l.refuse(nil, "with a line end after its last line the document would say something else; make the change by hand")
 	}
-	made, problem := object.ParseDocument(name, []byte(body), object.Limits{})
-	if problem != nil || !reflect.DeepEqual(made.Root().Any(), value) {
+	if !l.reads(body, value) {
 		return nil, l.refuse(nil, "the new object cannot be written as YAML; write it by hand")
 	}
 	return []Edit{{end, end, text}}, nil
+}
+
+// reads says whether a text is a document with a value.
+func (l *lowering) reads(text string, value any) bool {
+	doc, problem := object.ParseDocument(l.o.FileName(), []byte(text), object.Limits{})
+	return problem == nil && reflect.DeepEqual(doc.Root().Any(), value)
 }

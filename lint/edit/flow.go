@@ -15,12 +15,14 @@ func (l *lowering) rewriteFlow(s *spot, start int) error {
 		text = l.style.inline(s.value, l.indent(p.from), true)
 	}
 	if p.nothing {
-		if l.text[p.valueFrom-1] != ':' {
-			return l.refuse(s.path, "%s has no colon; change it by hand", s.path)
+		if l.text[start] == ' ' && strings.IndexByte(",}]", l.text[start+1]) >= 0 {
+			start++
+			l.edit(start, start, text)
+			return nil
 		}
 		text = " " + text
 	}
-	l.edit(start, p.end, text+l.leftInFlow(p.start, p.end, p.from))
+	l.edit(start, p.end, text+l.leftInFlow(p.start, p.end, p.from, false))
 	return nil
 }
 
@@ -30,14 +32,18 @@ func (l *lowering) indent(off int) int {
 	return len(line) - len(strings.TrimLeft(line, " "))
 }
 
-// leftInFlow is what stays of text[from:to) in a flow collection: its comments, each with the line end that it needs.
-func (l *lowering) leftInFlow(from, to, line int) string {
+// leftInFlow is what stays of text[from:to) in a flow collection: its comments, each with the line end that it needs. spaced says that
+// white space stands before them.
+func (l *lowering) leftInFlow(from, to, line int, spaced bool) string {
 	var b strings.Builder
 	for _, r := range l.remarks(from, to) {
 		if r.blank {
 			continue
 		}
-		b.WriteString(" " + l.text[r.start:r.end] + l.style.nl + strings.Repeat(" ", l.indent(line)))
+		if b.Len() > 0 || !spaced {
+			b.WriteByte(' ')
+		}
+		b.WriteString(l.text[r.start:r.end] + l.style.nl + strings.Repeat(" ", l.indent(line)))
 	}
 	return b.String()
 }
@@ -76,8 +82,7 @@ func (l *lowering) removeFlow(old []*spot, i, j int) {
 	from := old[i].place.from
 	if j < len(old) {
 		to := old[j].place.from
-		left := strings.TrimPrefix(l.leftInFlow(from, to, from), " ")
-		l.edit(from, to, left)
+		l.edit(from, to, l.leftInFlow(from, to, from, isBlank(l.text[from-1])))
 		return
 	}
 	before, end := old[i-1].place.end, old[j-1].place.end
@@ -87,8 +92,7 @@ func (l *lowering) removeFlow(old []*spot, i, j int) {
 	}
 	comma := skipBlank(l.text, before, end)
 	l.edit(comma, comma+1, "")
-	left := strings.TrimPrefix(l.leftInFlow(from, end, from), " ")
-	l.edit(from, end, left)
+	l.edit(from, end, l.leftInFlow(from, end, from, isBlank(l.text[from-1])))
 }
 
 // refill writes what is in a collection of which nothing stays.
@@ -102,11 +106,14 @@ func (l *lowering) refill(s *spot, old []*spot) error {
 	if len(old) > 0 && len(parts) > 0 {
 		from, to := old[0].place.from, old[len(old)-1].place.end
 		sep := l.separator(s, old)
-		l.edit(from, to, strings.Join(parts, sep)+l.leftInFlow(from, to, from))
+		l.edit(from, to, strings.Join(parts, sep)+l.leftInFlow(from, to, from, false))
 		return nil
 	}
-	left := l.leftInFlow(open, closing, s.place.start)
-	l.edit(open, closing, strings.Join(parts, l.style.comma)+left)
+	left := l.leftInFlow(open, closing, s.place.start, false)
+	if text := l.style.brackets("", parts, "", l.indent(s.place.start)); len(parts) > 0 {
+		left = text + left
+	}
+	l.edit(open, closing, left)
 	return nil
 }
 
@@ -173,13 +180,13 @@ func (l *lowering) addFlow(s *spot, stay []*spot) error {
 			continue
 		}
 		end := before.place.end
-		line := l.textEnd(end)
-		multi := strings.Contains(sep, "\n")
-		if rs := l.remarks(end, line); multi && before == stay[len(stay)-1] && len(rs) > 0 && strings.Trim(l.text[end:rs[0].start], " \t") == "" {
+		rest := lineRest(l.text[end:l.end])
+		gap := len(rest) - len(strings.TrimLeft(rest, " \t"))
+		if strings.Contains(sep, "\n") && before == stay[len(stay)-1] && strings.HasPrefix(rest[gap:], "#") {
 			// The comment stays beside the value that it is about.
 			l.edit(end, end, ",")
-			at := rs[0].end
-			l.edit(at, at, strings.TrimPrefix(sep, ",")+text)
+			at := end + len(rest)
+			l.edit(at, at, l.style.nl+strings.Repeat(" ", l.indent(before.place.from))+text)
 		} else {
 			l.edit(end, end, sep+text)
 		}

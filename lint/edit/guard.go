@@ -22,7 +22,11 @@ func Patch(o *object.Object, ops []lint.Op) (*object.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", o.Key, err)
 	}
-	out, err := object.FromMap(raw)
+	m, ok := raw.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("patch %s: what is patched is no mapping", o.Key)
+	}
+	out, err := object.FromMap(m)
 	if err == nil && out == nil {
 		err = errors.New("what is patched is no object")
 	}
@@ -35,8 +39,8 @@ type wireOp struct {
 	Value any    `json:"value"`
 }
 
-// patched applies operations to the value of an object.
-func patched(root object.Value, ops []lint.Op) (map[string]any, error) {
+// patched applies operations to the value of an object, or of a part of one.
+func patched(root object.Value, ops []lint.Op) (any, error) {
 	doc, err := json.Marshal(root)
 	if err != nil {
 		return nil, fmt.Errorf("write it as JSON: %w", err)
@@ -81,11 +85,7 @@ func patched(root object.Value, ops []lint.Op) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what is patched: %w", err)
 	}
-	m, ok := raw.(map[string]any)
-	if !ok {
-		return nil, errors.New("what is patched is no mapping")
-	}
-	return m, nil
+	return raw, nil
 }
 
 // missingParents returns the operations that create the mappings on the way to a path.
@@ -180,42 +180,47 @@ func plainNumbers(v any) (any, error) {
 	return v, nil
 }
 
-// guard reads the document as it would be and compares it with what it should be.
+// guard reads the text as it would be and compares it with what it should be. If it can, it looks only at what is around the edits,
+// since a file may ask for thousands of them.
 func (l *lowering) guard(edits []Edit, ops []lint.Op) error {
-	want, err := l.expected(ops)
-	if err != nil {
-		return err
+	if len(edits) == 0 {
+		return l.guardNothing(ops)
 	}
-	return l.compare(edits, want, l.place(ops))
-}
-
-// compare reads the document with the edits made, and compares it with the value that it should have.
-func (l *lowering) compare(edits []Edit, want any, at object.Path) error {
-	for _, e := range edits {
-		if e.Start < l.start || e.End > l.start+len(l.before) {
-			return l.refuse(nil, "the change would reach into another document; make it by hand")
+	if !l.anchors {
+		if u, ok := l.unitOf(l.top, edits[0].Start, edits[len(edits)-1].End, ops); ok {
+			rebased, fits := u.rebase(ops)
+			if a, ok := l.readAlone(u); ok && fits {
+				// An operation may write what is there already, anywhere.
+				if err := l.guardAlone(a, edits, rebased); err == nil || len(l.before) > wholeBytes {
+					return err
+				}
+			}
 		}
 	}
-	local := make([]Edit, len(edits))
-	for i, e := range edits {
-		local[i] = Edit{e.Start - l.start, e.End - l.start, e.Text}
-	}
-	after, err := Apply(l.before, local)
-	if err != nil {
-		return l.refuse(nil, "the changes meet in the text; make them by hand")
-	}
-	name := l.o.FileName()
-	doc, problem := object.ParseDocument(name, []byte(after), object.Limits{})
-	if problem != nil {
-		return l.refuse(nil, "the text with the change would not be readable (%s); make it by hand", problem.Message)
-	}
-	if !reflect.DeepEqual(doc.Root().Any(), want) {
-		return l.refuse(at, "the text with the change would say something else than is meant; make it by hand")
-	}
-	if !slices.Equal(commentTexts(l.before, l.doc, l.start), commentTexts(after, doc.Root(), 0)) {
-		return l.refuse(at, "a comment would be lost or changed; make the change by hand")
+	return l.guardDocument(edits, ops)
+}
+
+// wholeBytes is the size of a document up to which all of it is read again where a part of it does not do.
+const wholeBytes = 128 << 10
+
+// guardNothing holds that operations which need no edits change nothing.
+func (l *lowering) guardNothing(ops []lint.Op) error {
+	if want, err := l.expected(l.o.Root(), ops); err != nil || !reflect.DeepEqual(want, l.o.Root().Any()) {
+		return l.refuse(l.place(ops), "the change comes to nothing in the text; make it by hand")
 	}
 	return nil
+}
+
+// expected is what operations make of a value.
+func (l *lowering) expected(root object.Value, ops []lint.Op) (any, error) {
+	raw, err := patched(root, ops)
+	if err == nil {
+		raw, err = plainNumbers(raw)
+	}
+	if err != nil {
+		return nil, l.refuse(l.place(ops), "the operations do not fit the object: %s", err)
+	}
+	return raw, nil
 }
 
 // place is the path that a refusal of all operations points at.
@@ -226,50 +231,72 @@ func (l *lowering) place(ops []lint.Op) object.Path {
 	return ops[0].Path
 }
 
-// expected is the value that the whole document has to have.
-func (l *lowering) expected(ops []lint.Op) (any, error) {
-	root := l.value(l.doc, l.at)
-	raw, err := patched(root, ops)
+// guardDocument is the guard over all of the document.
+func (l *lowering) guardDocument(edits []Edit, ops []lint.Op) error {
+	want, err := l.expected(l.doc.At(l.at...), ops)
 	if err != nil {
-		return nil, l.refuse(l.place(ops), "the operations do not fit the object: %s", err)
+		return err
 	}
-	want, err := plainNumbers(raw)
-	if err != nil {
-		return nil, l.refuse(nil, "%s", err)
+	if len(l.at) > 0 {
+		whole := l.doc.Any()
+		setAt(whole, l.at, want)
+		want = whole
 	}
-	if len(l.at) == 0 {
-		return want, nil
-	}
-	whole := l.doc.Any()
-	at := whole
-	for i, e := range l.at {
-		last := i == len(l.at)-1
-		switch in := at.(type) {
-		case map[string]any:
-			key, _ := e.(string)
-			if last {
-				in[key] = want
-			}
-			at = in[key]
-		case []any:
-			n, _ := e.(int)
-			if last {
-				in[n] = want
-			}
-			at = in[n]
-		}
-	}
-	return whole, nil
+	return l.compare(l.doc, l.before, l.start, "", "", edits, want, l.place(ops))
 }
 
-func (l *lowering) value(v object.Value, p object.Path) object.Value { return v.At(p...) }
+// setAt puts a value at a path of another.
+func setAt(in any, path object.Path, value any) {
+	for i, e := range path {
+		last := i == len(path)-1
+		switch at := in.(type) {
+		case map[string]any:
+			if last {
+				at[keyOf(e)] = value
+			}
+			in = at[keyOf(e)]
+		case []any:
+			n, ok := e.(int)
+			if !ok || n >= len(at) {
+				return
+			}
+			if last {
+				at[n] = value
+			}
+			in = at[n]
+		}
+	}
+}
 
-// commentTexts lists the comments of a document, sorted. shift is where the text begins in what the spans of root count.
-func commentTexts(text string, root object.Value, shift int) []string {
-	spans := scalars(root, shift, shift+len(text))
-	for i := range spans {
-		spans[i].start -= shift
-		spans[i].end -= shift
+// compare reads a part of the text, which begins at start and holds no scalars but those of in, with the edits made. It compares it with
+// the value that it should have, and its comments with those that it had. To be read, the part is put between opening and closing.
+func (l *lowering) compare(in object.Value, part string, start int, opening, closing string, edits []Edit, want any, at object.Path) error {
+	local := make([]Edit, len(edits))
+	for i, e := range edits {
+		local[i] = Edit{e.Start - start, e.End - start, e.Text}
+	}
+	after, err := Apply(part, local)
+	if err != nil {
+		return l.refuse(at, "the changes meet in the text, or reach into another document; make them by hand")
+	}
+	now, problem := object.ParseDocument(l.o.FileName(), []byte(opening+after+closing), object.Limits{})
+	if problem != nil {
+		return l.refuse(at, "the text with the change would not be readable (%s); make it by hand", problem.Message)
+	}
+	if !reflect.DeepEqual(now.Root().Any(), want) {
+		return l.refuse(at, "the text with the change would say something else than is meant; make it by hand")
+	}
+	if !slices.Equal(commentTexts(part, in, start), commentTexts(opening+after+closing, now.Root(), 0)) {
+		return l.refuse(at, "a comment would be lost or changed; make the change by hand")
+	}
+	return nil
+}
+
+// commentTexts lists the comments of a text, sorted. start is where it begins in what the spans of root count.
+func commentTexts(text string, root object.Value, start int) []string {
+	var spans []span
+	for _, s := range scalars(root, start, start+len(text)) {
+		spans = append(spans, span{s.start - start, s.end - start})
 	}
 	var out []string
 	for _, r := range remarks(text, 0, len(text), spans) {

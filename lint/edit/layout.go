@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"encoding/json"
 	"sort"
 	"strings"
 
@@ -15,6 +14,7 @@ type place struct {
 	head       int // behind the last of colon, dash, anchor and tag: where a value can be written
 	start, end int // the value itself, or its alias; both = head if nothing is written
 	nothing    bool
+	bare       bool // the key has no colon
 	alias      bool
 	anchor     string
 	tag        span // empty if there is none
@@ -28,6 +28,7 @@ type inner struct {
 	merge  bool            // the mapping has merge keys
 	merged map[string]bool // what these bring in
 	col    int             // in block style, the column of keys or dashes
+	first  int             // of a list, the index of the first item that was looked for
 }
 
 // locate fills in the place of a spot, of which from and valueFrom are known. What it stands in ends at limit.
@@ -38,7 +39,7 @@ func (l *lowering) locate(s *spot, valueFrom, limit int) error {
 	empty := s.old.Type() == object.Null && start == end
 	off := skipBlank(l.text, valueFrom, limit)
 	behind := valueFrom
-	for off < limit && (l.text[off] == '&' || l.text[off] == '!') && (empty || off != start) && s.old != l.doc {
+	for off < limit && (l.text[off] == '&' || l.text[off] == '!') && (empty || off != start) {
 		if empty && strings.IndexByte(l.text[behind:off], '\n') >= 0 {
 			break // of the next key
 		}
@@ -56,10 +57,6 @@ func (l *lowering) locate(s *spot, valueFrom, limit int) error {
 	}
 	if empty && off < limit && strings.IndexByte(l.text[behind:off], '\n') >= 0 {
 		off = limit // what follows belongs to somebody else
-	}
-	if s.old == l.doc { // the marker and directives come before it
-		p.start, p.end, p.head = start, end, start
-		return nil
 	}
 	switch {
 	case off < limit && l.text[off] == '*':
@@ -94,12 +91,14 @@ func (l *lowering) list(s *spot) error {
 	if isMap {
 		return l.listFields(s)
 	}
-	return l.listItems(s)
+	return l.listItems(s, 0, s.old.Len())
 }
 
 func (l *lowering) listFields(s *spot) error {
 	p, in := &s.place, &s.inner
-	in.col = -1
+	if !in.flow {
+		in.col = l.column(p.start)
+	}
 	type own struct {
 		v        object.Value
 		from, to int
@@ -112,9 +111,6 @@ func (l *lowering) listFields(s *spot) error {
 			continue
 		}
 		fields = append(fields, own{f, ks, ke})
-		if col := l.column(ks); in.col < 0 || col < in.col {
-			in.col = col
-		}
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].from < fields[j].from })
 	before := p.start
@@ -122,9 +118,13 @@ func (l *lowering) listFields(s *spot) error {
 		before++
 	}
 	for i, f := range fields {
+		from := f.from
 		if !in.flow && l.column(f.from) != in.col {
-			in.note(f.v.Key()) // of a mapping that a merge key holds itself
-			continue
+			from = l.lineStart(f.from) + in.col
+			if from > f.from || strings.IndexByte("?&!", l.text[from]) < 0 {
+				in.note(f.v.Key()) // of a mapping that a merge key holds itself
+				continue
+			}
 		}
 		if strings.Contains(l.text[min(before, f.from):f.from], "<<") {
 			in.merge = true
@@ -132,7 +132,7 @@ func (l *lowering) listFields(s *spot) error {
 				return l.refuse(s.path, "%s has a merge key (<<); change it by hand, or write it out", s.path)
 			}
 		}
-		k := &spot{path: s.path.Child(f.v.Key()), key: f.v.Key(), old: f.v, place: place{from: f.from, flow: in.flow}}
+		k := &spot{path: s.path.Child(f.v.Key()), key: f.v.Key(), old: f.v, place: place{from: from, flow: in.flow}}
 		limit := p.end
 		if i+1 < len(fields) && fields[i+1].from > f.to {
 			limit = fields[i+1].from
@@ -141,8 +141,8 @@ func (l *lowering) listFields(s *spot) error {
 		valueFrom := f.to
 		if colon < limit && l.text[colon] == ':' {
 			valueFrom = colon + 1
-		} else if !in.flow {
-			return l.refuse(k.path, "the key %s has no colon; change it by hand", k.path)
+		} else {
+			k.place.bare = true
 		}
 		// What a missing value of the last field has behind it is beyond the mapping.
 		if err := l.locate(k, valueFrom, max(limit, valueFrom)); err != nil {
@@ -192,13 +192,17 @@ func (l *lowering) checkLead(s, k *spot) error {
 		return nil
 	}
 	if strings.Trim(l.text[l.lineStart(p.from):p.from], " -") != "" {
-		return l.refuse(k.path, "%s has an anchor, a tag, a tab or a ? before its key; change it by hand", k.path)
+		return l.refuse(k.path, "%s has something before its key that is not understood; change it by hand", k.path)
 	}
 	return nil
 }
 
-func (l *lowering) listItems(s *spot) error {
+// listItems finds the items [from, to) of a list in the text. What is before them has to stand where its spans say.
+func (l *lowering) listItems(s *spot, from, to int) error {
+	s.open = true
 	p, in := &s.place, &s.inner
+	in.first = from
+	in.flow = p.flow || l.text[p.start] == '['
 	off := p.start
 	if in.flow {
 		off++
@@ -206,7 +210,12 @@ func (l *lowering) listItems(s *spot) error {
 		in.col = l.column(off)
 	}
 	items := s.old.Len()
-	for i, v := range s.old.Items() {
+	v := s.old.Index(max(from-1, 0))
+	if from > 0 {
+		_, off, _ = v.Span()
+		v = v.Next()
+	}
+	for i := from; i < min(to, items); i, v = i+1, v.Next() {
 		k := &spot{path: s.path.Child(i), old: v, place: place{flow: in.flow}}
 		off = skipBlank(l.text, off, p.end)
 		if in.flow && i > 0 {
@@ -239,9 +248,13 @@ func (l *lowering) listItems(s *spot) error {
 	return nil
 }
 
+// lineLead is how far the beginning of a line is looked for. No key in block style stands further right.
+const lineLead = 4096
+
 // lineStart is where the line of a byte begins.
 func (l *lowering) lineStart(off int) int {
-	return l.start + strings.LastIndexByte(l.text[l.start:off], '\n') + 1
+	from := max(l.start, off-lineLead)
+	return from + strings.LastIndexByte(l.text[from:off], '\n') + 1
 }
 
 // lineEnd is where the line after that of a byte begins; the document's last line may have no line end.
@@ -291,6 +304,9 @@ func hasOddBreak(text string) bool {
 	return strings.Contains(text, "\u0085") || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")
 }
 
+// styleValues is how many values are looked at to see how a document is written.
+const styleValues = 1000
+
 // styleOf looks at a document to see how it is written: first at the object, then at what is around it.
 func styleOf(text string, start, end int, o, doc object.Value) style {
 	s := style{nl: "\n", quote: '"', colon: ": ", comma: ", ", listStep: -1}
@@ -303,18 +319,26 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 		}
 	}
 	column := func(off int) int { return off - start - strings.LastIndexByte(text[start:off], '\n') - 1 }
-	single, double := 0, 0
+	single, double, seen := false, false, 0
+	quoted := true // all keys and strings have double quotes, as in JSON
 	var walk func(v object.Value)
 	walk = func(v object.Value) {
+		if seen++; seen > styleValues {
+			return
+		}
 		at, _, _ := v.Span()
+		if ks, _, ok := v.KeySpan(); ok && ks >= start && ks < end && text[ks] != '"' {
+			quoted = false
+		}
 		switch v.Type() {
 		case object.String:
 			if at >= start && at < end {
+				quoted = quoted && text[at] == '"'
 				switch text[at] {
 				case '\'':
-					single++
+					single = true
 				case '"':
-					double++
+					double = true
 				}
 			}
 			return
@@ -332,20 +356,22 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 				s.listStep = d
 			}
 		}
-		for c := v.First(); c.Exists(); c = c.Next() {
+		for c := v.First(); c.Exists() && seen <= styleValues; c = c.Next() {
 			walk(c)
 		}
 	}
+	walk(o.Get("spec"))
 	walk(o)
 	if s.step == 0 || s.listStep < 0 {
+		seen = 0
 		walk(doc)
 	}
-	if single > 0 && double == 0 {
+	if single && !double {
 		s.quote = '\''
 	}
 	first, _, _ := doc.Span()
 	if first < end && (text[first] == '{' || text[first] == '[') {
-		s.json = isJSON(text[first:end])
+		s.json = quoted
 		if c := doc.First(); c.Exists() {
 			ks, ke, ok := c.KeySpan()
 			if at, _, _ := c.Span(); ok && strings.IndexByte(text[first:ks], '\n') >= 0 {
@@ -367,6 +393,3 @@ func styleOf(text string, start, end int, o, doc object.Value) style {
 	s.listStep = max(s.listStep, 0)
 	return s
 }
-
-// isJSON says whether a text is one JSON value, and nothing else.
-func isJSON(text string) bool { return json.Valid([]byte(text)) }

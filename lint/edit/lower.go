@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -45,10 +46,9 @@ type lowering struct {
 	doc        object.Value // its value
 	at         object.Path  // of the object in the document
 	style      style
-	root, top  *spot // the document and the object
+	top        *spot // the object
+	anchors    bool  // the document may have aliases
 	edits      []Edit
-	scalars    []span // of the document, once they are listed
-	listed     bool
 }
 
 func (l *lowering) refuse(p object.Path, format string, args ...any) error {
@@ -77,58 +77,74 @@ func newLowering(o *object.Object) (*lowering, error) {
 		return nil, &Refusal{Reason: "it was not read from a file; make the change where the object comes from", At: o.Locate(nil)}
 	}
 	l := &lowering{o: o, text: o.File().Text(), start: start, end: end, doc: root}
-	if hasOddBreak(l.text[start:end]) {
-		return nil, l.refuse(nil, "the document has line ends that only YAML takes for some (a lone CR, NEL, LS or PS); end its lines in LF or CRLF")
-	}
-	path, chain := l.find(root, nil)
-	if path == nil && len(chain) == 0 {
+	path, found := find(root, o.Root(), nil)
+	if !found {
 		return nil, l.refuse(nil, "the object is the value of an alias; change it by hand where the anchor is")
 	}
 	l.at = path
 	l.before = l.text[start:end]
 	l.style = styleOf(l.text, start, end, o.Root(), root)
-	if l.text = l.text[:end]; !strings.HasSuffix(l.text, "\n") {
+	first, _, _ := root.Span()
+	if l.text = l.text[:end]; !strings.HasSuffix(l.text, "\n") && l.text[first] != '{' { // no line is put behind braces
 		l.text += l.style.nl
 		l.end = len(l.text)
 	}
-	at := &spot{old: root, place: place{from: l.start, valueFrom: l.start}}
-	if err := l.locate(at, l.start, l.end); err != nil {
-		return nil, err
+	l.anchors = strings.IndexByte(l.before, '&') >= 0 && strings.IndexByte(l.before, '*') >= 0
+	l.top = l.placed(root.At(path...))
+	if hasOddBreak(l.text[l.top.place.start:l.top.place.end]) {
+		return nil, l.refuse(nil, "the object has line ends that only YAML takes for some (a lone CR, NEL, LS or PS); end its lines in LF or CRLF")
 	}
-	l.root = at
-	for i, e := range path {
-		next, err := l.child(at, e)
-		if err != nil {
-			return nil, err
-		}
-		if next == nil || next.place.alias {
-			return nil, l.refuse(path[:i], "the object is the value of an alias; change it by hand where the anchor is")
-		}
-		at = next
-	}
-	l.top = at
-	if at.place.anchor != "" && l.aliased(at.place.anchor) {
-		return nil, l.refuse(nil, "the object has the anchor &%s, and *%s stands for it elsewhere; change it by hand", at.place.anchor, at.place.anchor)
+	if l.anchors {
+		return l, l.checkAnchors()
 	}
 	return l, nil
 }
 
-// find returns the path of the object in its document. chain is not empty if it was found.
-func (l *lowering) find(v object.Value, path object.Path) (found object.Path, chain []object.Value) {
-	want, _, _ := l.o.Root().Span()
-	start, _, _ := v.Span()
-	if start == want {
-		return path, []object.Value{v}
+// placed is a spot for a value that stands where its span says.
+func (l *lowering) placed(v object.Value) *spot {
+	start, end, _ := v.Span()
+	return &spot{old: v, place: place{from: start, valueFrom: start, head: start, start: start, end: end}}
+}
+
+// checkAnchors refuses to edit an object that stands somewhere else too, or in a document so large that it cannot be read again for each
+// change: what an anchor is for may be anywhere in it.
+func (l *lowering) checkAnchors() error {
+	if len(l.before) > wholeBytes {
+		return l.refuse(nil, "the document has anchors and is larger than %d KiB; make the change by hand, or split it", wholeBytes>>10)
+	}
+	at := l.placed(l.doc)
+	for i, e := range l.at {
+		next, err := l.child(at, e)
+		switch {
+		case err != nil:
+			return err
+		case next == nil || next.place.alias:
+			return l.refuse(l.at[:i], "the object is the value of an alias; change it by hand where the anchor is")
+		case next.place.anchor != "" && l.aliased(next.place.anchor):
+			return l.refuse(nil, "the object has the anchor &%s, and *%s stands for it elsewhere; change it by hand", next.place.anchor, next.place.anchor)
+		}
+		at = next
+	}
+	if len(l.at) == 0 && strings.Contains(l.text[l.start:at.place.start], "&") {
+		return l.refuse(nil, "the document has an anchor at its root; change it by hand")
+	}
+	return nil
+}
+
+// find returns the path of an object in its document.
+func find(v, o object.Value, path object.Path) (found object.Path, ok bool) {
+	want, _, _ := o.Span()
+	if start, _, _ := v.Span(); start == want {
+		return path, true
 	}
 	for i, item := range v.Get("items").Items() {
-		s, e, _ := item.Span()
-		if want >= s && want <= e {
-			if p, c := l.find(item, path.Child("items", i)); len(c) > 0 {
-				return p, c
+		if s, e, _ := item.Span(); want >= s && want < e {
+			if p, ok := find(item, o, path.Child("items", i)); ok {
+				return p, true
 			}
 		}
 	}
-	return nil, nil
+	return nil, false
 }
 
 // child returns the spot at a key or index of another, nil if there is none.
@@ -162,6 +178,9 @@ func (l *lowering) child(s *spot, e any) (*spot, error) {
 func (l *lowering) apply(op lint.Op) error {
 	if len(op.Path) == 0 {
 		return l.refuse(nil, "the operation is about the whole object; change it by hand")
+	}
+	if slices.Contains(op.Path, any("")) {
+		return l.refuse(op.Path, "a key without letters is not understood by every tool; change %s by hand", op.Path)
 	}
 	value, err := canonical(op.Value)
 	if err != nil {
@@ -333,12 +352,13 @@ func (l *lowering) remove(at, s *spot) error {
 // applyFresh applies an operation within a value that is not in the text yet.
 func (l *lowering) applyFresh(s *spot, op lint.Op, rest object.Path, value any) error {
 	var err error
-	s.value, err = patchValue(s.value, op.Kind, rest, value)
-	if err != nil {
-		return l.refuse(op.Path, "%s", err)
+	if s.value, err = patchValue(s.value, op.Kind, rest, value); err != nil {
+		return l.refuse(op.Path, "there is no %s", op.Path)
 	}
 	return nil
 }
+
+var errNoField = errors.New("no such field")
 
 // patchValue applies one operation to a value, which it may change.
 func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, error) {
@@ -355,7 +375,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		next, found := in[key]
 		switch {
 		case !ok, !found && kind != lint.Add:
-			return nil, fmt.Errorf("there is no %s", path)
+			return nil, errNoField
 		case kind == lint.Remove && len(path) == 1:
 			delete(in, key)
 			return in, nil
@@ -370,7 +390,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		}
 		switch {
 		case !ok || n < 0 || n > len(in) || n == len(in) && (kind != lint.Add || len(path) > 1):
-			return nil, fmt.Errorf("there is no %s", path)
+			return nil, errNoField
 		case len(path) == 1 && kind == lint.Add:
 			return slices.Insert(in, n, value), nil
 		case len(path) == 1 && kind == lint.Remove:
@@ -380,7 +400,7 @@ func patchValue(v any, kind lint.OpKind, path object.Path, value any) (any, erro
 		in[n] = next
 		return in, err
 	}
-	return nil, fmt.Errorf("there is no %s", path)
+	return nil, errNoField
 }
 
 // current is the value that a spot will have.

@@ -316,10 +316,12 @@ func Faults(rules []lint.Rule, r *lint.Rule, c Case) []string {
 	return f.list
 }
 
-// Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them.
+// Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them. A rule about suppressions needs
+// all those that these may name.
 func Superseding(m *lint.Meta, all []lint.Rule) []lint.Rule {
+	ofAll := slices.ContainsFunc(all, func(r lint.Rule) bool { return r.ID == m.ID && r.CheckSuppression != nil })
 	return slices.DeleteFunc(slices.Clone(all), func(other lint.Rule) bool {
-		return other.ID == m.ID || !m.Yields && !other.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
+		return other.ID == m.ID || !ofAll && !m.Yields && !other.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
 	})
 }
 

@@ -60,6 +60,9 @@ type File struct {
 	Template  *Notice  // set when Class is Template
 	Unread    []Notice // documents of context kinds that could not be loaded: what they say is not known
 
+	comments     []Comment
+	moreComments bool
+
 	text      string
 	bom       bool
 	linesOnce sync.Once
@@ -89,6 +92,9 @@ func (f *File) Line(n int) string {
 func (f *File) indexLines() {
 	f.linesOnce.Do(func() { f.lines = editorLines(f.text) })
 }
+
+// Pos is the place of a byte of Text; that of its end is where more would be written.
+func (f *File) Pos(off int) Pos { return f.pos(uint32(max(0, min(off, len(f.text))))) }
 
 func (f *File) pos(off uint32) Pos {
 	f.indexLines()
@@ -139,12 +145,15 @@ func Load(ctx context.Context, name string, r io.Reader, limits Limits) (*File, 
 	}
 	f.text = text
 	l := loader{f: f, limits: limits, tree: treeBuilder{limits: limits, text: text}}
+	if strings.Contains(text, IgnoreMark) {
+		l.remarks, l.tree.wantTexts = newCommentReader(f), true
+	}
 	if err := l.load(ctx); err != nil {
 		return f, err
 	}
 	l.settle()
 	if len(f.Objects) == 0 && len(f.Problems) == 0 && f.Template == nil && len(f.Unread) == 0 {
-		f.text, f.lines = "", lines{}
+		f.text, f.lines, f.comments = "", lines{}, nil
 	}
 	return f, nil
 }
@@ -243,7 +252,8 @@ type loader struct {
 	pieces int      // documents so far, the empty ones too
 	// unreadTemplate is the first document of context kinds that must be rendered; it is told unless the file is a template anyway.
 	unreadTemplate *Notice
-	loose          bool // a document that is no manifest is noted
+	loose          bool           // a document that is no manifest is noted
+	remarks        *commentReader // nil if the file has no comment that is kept
 }
 
 func (l *loader) load(ctx context.Context) error {
@@ -289,11 +299,13 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 		return false
 	}
 	if p.empty {
+		l.comments(p, nil, Value{})
 		return true
 	}
 	f.Documents++
 	text := f.text[p.start:p.end]
 	if !worthParsing(text) {
+		l.commentsOfOthers(p)
 		return true
 	}
 	if len(text) > l.limits.DocumentBytes {
@@ -310,6 +322,7 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 		v, err = l.tree.parse(p.start, p.end)
 	}
 	if err == nil {
+		l.comments(p, l.tree.texts, v)
 		l.doc = document{v, uint32(p.start), uint32(p.end)}
 		l.addObjects(v, typed{})
 		l.looseManifests(v, text)
@@ -329,6 +342,22 @@ func (l *loader) document(p piece, root *yaml.Node) bool {
 	errors.As(err, &de)
 	l.unloadable(p, l.numbered(de))
 	return true
+}
+
+func (l *loader) comments(p piece, texts []stretch, root Value) {
+	if l.remarks != nil {
+		l.remarks.read(p, texts, root)
+	}
+}
+
+// commentsOfOthers reads a document that holds nothing of ours for what stands at its end: it may be about the next one.
+func (l *loader) commentsOfOthers(p piece) {
+	if l.remarks == nil || p.end-p.start > l.limits.DocumentBytes || !strings.Contains(l.f.text[p.start:p.end], IgnoreMark) {
+		return
+	}
+	if root, err := l.tree.parse(p.start, p.end); err == nil {
+		l.comments(p, l.tree.texts, root)
+	}
 }
 
 // numbered says which document an error is about.

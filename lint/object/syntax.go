@@ -34,6 +34,7 @@ var afterMarker = regexp.MustCompile(`^---[ \t]*\r?\n` + bom)
 // parse reads the document text[start:end] of the builder's file. The root is absent if the document turns out to be empty.
 func (b *treeBuilder) parse(start, end int) (root Value, err error) {
 	defer recovered(&err, start)
+	b.texts = b.texts[:0]
 	text := b.text[start:end]
 	// Files that were glued together keep their byte-order marks; where a document begins, one means nothing.
 	switch m := afterMarker.FindString(text); {

@@ -37,6 +37,9 @@ type treeBuilder struct {
 	// read anew for every alias. Made on first use: most documents have no anchors.
 	copies map[*yaml.Node]copyOf
 	ends   map[*yaml.Node]uint32 // ends of what merge keys bring in, for the same reason
+
+	wantTexts bool
+	texts     []stretch // where the texts of the document stand, if they are wanted
 }
 
 // copyOf is a value that is laid out already: nodes[from:to].
@@ -61,6 +64,11 @@ func (b *treeBuilder) value(root *yaml.Node, base int, ln lines, isJSON bool) (v
 	b.aliased, b.written, b.copies, b.ends = 0, 0, nil, nil
 	if _, _, err := b.emit(root, 0); err != nil {
 		return Value{}, err
+	}
+	if b.wantTexts {
+		if b.texts = b.textsBelow(root, b.texts[:0]); isJSON { // YAML was shown something else, and JSON has no comments
+			b.texts = append(b.texts[:0], stretch{0, uint32(len(b.text))})
+		}
 	}
 	t := &table{text: b.text, nodes: make([]node, len(b.nodes)), strs: make([]string, len(b.strs))}
 	copy(t.nodes, b.nodes)

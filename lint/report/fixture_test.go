@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -225,6 +227,21 @@ func fixture(t testing.TB) *lint.Report {
 		{File: "filters.yaml", Object: object.Key{Kind: object.EnvoyFilter, Namespace: "shop", Name: "patch"}, Reason: "not modelled: EnvoyFilter patch"},
 	}
 	return r
+}
+
+// edits stands for what turns fixes into replacements: what a finding points at is replaced by the value of the first operation, and objects are
+// written behind the first line. Fixes of several operations are refused.
+func edits(f *lint.Finding, x *lint.Fix) ([]Edit, error) {
+	switch e := (Edit{File: f.Location.File, Range: f.Location.Range}); {
+	case x.Create != nil:
+		second := object.Pos{Line: 2, Col: 1}
+		e.Start, e.End, e.Range, e.Text = 41, 41, object.Range{Start: second, End: second}, "---\r\nkind: {決済}\n"
+		return []Edit{e}, nil
+	case len(x.Ops) == 1:
+		e.Start, e.End, e.Text = 210, 214, fmt.Sprint(x.Ops[0].Value)
+		return []Edit{e}, nil
+	}
+	return nil, errors.New("the value stands behind *an alias*")
 }
 
 // empty is a report on nothing.

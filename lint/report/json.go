@@ -63,8 +63,10 @@ type (
 		Title  string      `json:"title"`
 		Safety lint.Safety `json:"safety"`
 		Ops    []jsonOp    `json:"ops"`
-		Edits  []jsonEdit  `json:"edits"` // empty: fixes are told as operations on the object
-		Create *jsonCreate `json:"create"`
+		Edits  []jsonEdit  `json:"edits"`
+		// Refused says why there are no edits, "" if there are, or if the fix is to be read only.
+		Refused string      `json:"refused"`
+		Create  *jsonCreate `json:"create"`
 	}
 	// jsonOp is an operation of JSON Patch, with its path as a JSON Pointer; remove has no value.
 	jsonOp struct {
@@ -72,6 +74,7 @@ type (
 		Path  string      `json:"path"`
 		Value *any        `json:"value,omitempty"`
 	}
+	// jsonEdit replaces the bytes of a file from StartByte up to EndByte. A byte-order mark counts.
 	jsonEdit struct {
 		File      string `json:"file"`
 		StartByte int    `json:"startByte"`
@@ -156,7 +159,7 @@ func writeJSON(w *bufio.Writer, v *view) error {
 		Stats:    statsOf(v),
 	}
 	for _, e := range v.entries() {
-		out.Findings = append(out.Findings, findingOf(e))
+		out.Findings = append(out.Findings, v.findingOf(e))
 	}
 	for _, p := range v.Problems {
 		out.Problems = append(out.Problems, jsonProblem{p.Kind, p.Message, locationOf(p.Location)})
@@ -191,7 +194,7 @@ func writeDocument(w *bufio.Writer, doc any) error {
 	return nil
 }
 
-func findingOf(f entry) jsonFinding {
+func (v *view) findingOf(f entry) jsonFinding {
 	out := jsonFinding{
 		ID:          f.Rule.ID,
 		Name:        f.Rule.Name,
@@ -207,12 +210,13 @@ func findingOf(f entry) jsonFinding {
 		Caused:      f.Caused,
 	}
 	if s := f.suppression; s != nil {
-		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String()}
+		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String(), Until: s.Until}
 	}
 	for _, r := range f.Related {
 		out.Related = append(out.Related, jsonRelated{r.Message, locationOf(r.Location)})
 	}
-	for _, x := range f.Fixes {
+	for i := range f.Fixes {
+		x := &f.Fixes[i]
 		fix := jsonFix{Title: x.Title, Safety: x.Safety, Ops: make([]jsonOp, 0, len(x.Ops)), Edits: []jsonEdit{}}
 		for _, op := range x.Ops {
 			j := jsonOp{Op: op.Kind, Path: op.Path.Pointer()}
@@ -220,6 +224,13 @@ func findingOf(f entry) jsonFinding {
 				j.Value = &op.Value
 			}
 			fix.Ops = append(fix.Ops, j)
+		}
+		edits, err := v.edits(f.Finding, x)
+		if err != nil {
+			fix.Refused = err.Error()
+		}
+		for _, e := range edits {
+			fix.Edits = append(fix.Edits, jsonEdit{e.File, e.Start, e.End, e.Text})
 		}
 		if x.Create != nil {
 			fix.Create = &jsonCreate{x.Create.Object, x.Create.AfterFile}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
@@ -41,8 +42,8 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 			if f.Suppression.Kind == lint.ByBaseline { // which says all that there is to say
 				continue
 			}
-			fmt.Fprintf(bw, "%s: %s: %s: %s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
-				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason))
+			fmt.Fprintf(bw, "%s: %s: %s: %s%s\n", place(f.Location), pens.of(lint.Info, "suppressed"),
+				clean(f.Rule.ID+" "+f.Rule.Name), clean(f.Suppression.Reason), acceptedWhere(&f.Suppression))
 		}
 		writeRuleSkips(bw, v.Skipped)
 		if s := v.Since; s != nil {
@@ -56,6 +57,21 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		return fmt.Errorf("write notes: %w", err)
 	}
 	return nil
+}
+
+// acceptedWhere says where a suppression stands, which is in the file of what it silences, and until when it holds.
+func acceptedWhere(s *lint.Suppression) string {
+	var parts []string
+	if start := s.Where.Range.Start; start.IsValid() {
+		parts = append(parts, fmt.Sprintf("accepted on line %d", start.Line))
+	}
+	if s.Until != "" {
+		parts = append(parts, "until "+s.Until)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // writeStale tells which entries of the baseline nothing is left of, one by one under Options.Verbose.

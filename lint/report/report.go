@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // Reporter writes a report in one format.
@@ -23,6 +24,9 @@ type Options struct {
 	Verbose   bool // Notes also tells which findings are silenced, which rules did not run, and the mesh scopes
 	Quiet     bool // no summary after text, and Notes tells problems only
 
+	// Fixed is the lowest safety of the fixes that have been applied, as far as they can be; text does not offer these.
+	Fixed lint.Safety
+
 	// MinSeverity is the lowest severity that any format shows; the zero value shows all.
 	MinSeverity lint.Severity
 	// SkipTold makes Notes leave out a problem at a place where a finding without an object already tells it. It is for runs
@@ -32,10 +36,22 @@ type Options struct {
 	Version string // of meshvet, for formats that name the tool
 	DocsURL string // where the pages of the rules are: the page of a rule is DocsURL/ID.md; "" gives no links
 
+	// Edits turns a fix that can be applied into replacements in files, for json and sarif. Its error is the reason why that cannot be
+	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
+	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
+
 	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
 	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
 	// other formats, files keep the names they have in the report.
 	Root, Dir string
+}
+
+// Edit is a replacement of some text of a file.
+type Edit struct {
+	File       string
+	Start, End int          // bytes of the file, its byte-order mark included; End is exclusive
+	Range      object.Range // the same place in lines and columns
+	Text       string
 }
 
 // formats are in the order in which they are listed to people.
@@ -136,6 +152,14 @@ func (v *view) entries() []entry {
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return lint.CompareFindings(*a.Finding, *b.Finding) })
 	return out
+}
+
+// edits are the replacements that a fix consists of. A fix that is to be read only has none, and neither has one without operations.
+func (v *view) edits(f *lint.Finding, x *lint.Fix) ([]Edit, error) {
+	if v.opt.Edits == nil || x.Safety == lint.Show || len(x.Ops) == 0 && x.Create == nil {
+		return nil, nil
+	}
+	return v.opt.Edits(f, x)
 }
 
 // accepted counts the findings that are silenced: by their authors, and by a baseline.

@@ -223,6 +223,11 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	if fp := f.Fingerprint(); fp != "" {
 		r.WithPartialFingerprints(map[string]string{sarifKey: fp})
 	}
+	for i := range f.Fixes {
+		if fix := s.fix(f, &f.Fixes[i]); fix != nil {
+			r.AddFixe(fix)
+		}
+	}
 	if f.Caused {
 		bag := sarif.NewPropertyBag()
 		bag.Add("caused", true)
@@ -230,12 +235,39 @@ func (s *sarifWriter) result(e entry) sarifResult {
 	}
 	out := sarifResult{r, []*sarif.Suppression{}}
 	if x := e.suppression; x != nil {
-		kind := "inSource" // as an annotation is
+		kind := "inSource" // as comments and annotations are
 		if x.Kind == lint.ByBaseline {
 			kind = "external"
 		}
 		out.Suppressions = append(out.Suppressions, sarif.NewSuppression().WithKind(kind).
 			WithJustification(x.Reason).WithLocation(s.location(x.Where, f.Object, nil)))
+	}
+	return out
+}
+
+// fix is a fix as replacements in files, nil if it has none.
+func (s *sarifWriter) fix(f *lint.Finding, x *lint.Fix) *sarif.Fix {
+	edits, err := s.edits(f, x)
+	if err != nil || len(edits) == 0 {
+		return nil
+	}
+	title := x.Title
+	if x.Safety == lint.Unsafe {
+		title += " (unsafe)"
+	}
+	out := sarif.NewFix().WithDescription(sarif.NewTextMessage(messageText(title)))
+	var change *sarif.ArtifactChange
+	file := ""
+	for _, e := range edits {
+		if change == nil || e.File != file {
+			file = e.File
+			change = sarif.NewArtifactChange().WithArtifactLocation(s.artifact(file))
+			out.AddArtifactChange(change)
+		}
+		start, end := e.Range.Start, e.Range.End
+		change.AddReplacement(sarif.NewReplacement().
+			WithDeletedRegion(sarif.NewRegion().WithStartLine(start.Line).WithStartColumn(start.Col).WithEndLine(end.Line).WithEndColumn(end.Col)).
+			WithInsertedContent(sarif.NewArtifactContent().WithText(e.Text)))
 	}
 	return out
 }

@@ -61,8 +61,37 @@ func writeText(w *bufio.Writer, v *view) error {
 	}
 	if !v.opt.Quiet {
 		fmt.Fprintln(w, summary(v))
+		if hint := fixHint(v); hint != "" {
+			fmt.Fprintln(w, hint)
+		}
 	}
 	return nil
+}
+
+// fixHint says how many findings have fixes that can be applied, and by what; "" if none has that has not been applied.
+func fixHint(v *view) string {
+	safe, unsafe := 0, 0
+	for i := range v.Findings {
+		switch v.Findings[i].Offers() {
+		case lint.Safe:
+			if v.opt.Fixed == lint.NoFix {
+				safe++
+			}
+		case lint.Unsafe:
+			if v.opt.Fixed != lint.Unsafe {
+				unsafe++
+			}
+		}
+	}
+	switch {
+	case safe == 0 && unsafe == 0:
+		return ""
+	case unsafe == 0:
+		return fmt.Sprintf("%d of these can be fixed with `meshvet fix`", safe)
+	case safe == 0:
+		return fmt.Sprintf("%d of these can be fixed with `meshvet fix --unsafe`", unsafe)
+	}
+	return fmt.Sprintf("%d of these can be fixed with `meshvet fix`, %d more with --unsafe", safe, unsafe)
 }
 
 // writeCompact writes one line for each finding and nothing else.

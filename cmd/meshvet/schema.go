@@ -35,7 +35,7 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 			"Presets whose rules are on: recommended, which is the default, or strict, which also has the rules about habits and some that weigh more. An empty list switches on only the rules to which rules: gives a severity. Also files of the repository, relative to this one; what is named later wins, and what stands here over all of them. The webhook extends presets only."),
 		"rules":     rulesSchema(all),
 		"overrides": overridesSchema(glob),
-		"exclude": describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
+		"exclude":   describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"baseline": describe(schema{"type": "string", "pattern": `^\s*[^/\s]`},
 			"File of findings that are known and fail no run, relative to this file; meshvet lint --write-baseline writes it. The webhook does not read it."),
 		"context": schema{

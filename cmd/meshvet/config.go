@@ -170,6 +170,7 @@ func (s *settings) emptyScopes(w *walker, sources []source) []lint.Skip {
 		out = append(out, lint.Skip{
 			File:   c.At.File,
 			Reason: fmt.Sprintf("the paths of scope %q (line %d) match no file", c.Name, c.At.Range.Start.Line),
+			Cause:  lint.Unmatched,
 		})
 	}
 	return out

@@ -219,12 +219,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, asked := r.contextSources([]*settings{r.config})
+	more, asked, _ := r.contextSources([]*settings{r.config})
 	around, err := load(ctx, more)
 	if err != nil {
 		return nil, nil, err
 	}
-	lost := unreadableContext(around, asked, r.note)
+	lost := unreadableContext(around, asked)
 	c := r.config
 	c.ForgetRules() // no rule is run, so what it says about rules is no matter
 	if err := configErrors(c.problems, nil); err != nil {

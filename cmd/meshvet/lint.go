@@ -320,6 +320,7 @@ func (w *walker) startFolder(first, stdinName string) string {
 type inputs struct {
 	files  []*object.File // whose objects are judged
 	around []*object.File // context only
+	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
 }
@@ -418,18 +419,23 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if len(judged) > 0 {
 		used = configsOf(r.configs.governing(judged))
 		r.used = used
-		more, asked := r.contextSources(used)
+		var more []source
+		var asked map[string]object.Location
+		more, asked, in.from = r.contextSources(used)
 		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked, r.note)
+		in.lost = unreadableContext(in.around, asked)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
 		for _, c := range used {
 			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
 		}
+	} else {
+		in.from = lint.NotNeeded
+		r.note("context: not read, since there is nothing to judge")
 	}
 	return &in, nil
 }
@@ -438,6 +444,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
@@ -445,11 +452,20 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 
 // noteInputs tells under --verbose what was read.
 func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
-	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
+	more := fmt.Sprintf("%d more read as context", len(in.around))
+	if n := len(slices.DeleteFunc(slices.Clone(in.around), wholly)); n > 0 {
+		more += fmt.Sprintf(", of which %d could not be read wholly", n)
+	}
+	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %s",
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], more)
 	if n := r.walker.excluded; n > 0 {
 		r.note("%d files and folders are left out by exclude: in %s", n, r.configs.excluding())
 	}
+}
+
+// wholly says whether everything in a file could be read.
+func wholly(f *object.File) bool {
+	return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0
 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
@@ -466,7 +482,7 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 
 // contextSources are the inputs that some configurations read beside the paths given. asked says of those that somebody named one by
 // one where the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location) {
+func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location, from lint.ContextSource) {
 	w := r.walker
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
@@ -478,37 +494,59 @@ func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
+	from = lint.NoContext
 	repos := map[string]bool{}
 	for _, c := range used {
 		switch {
-		case c.isolated:
-		case c.Context != nil:
+		case len(c.Context) > 0:
 			for i, glob := range c.Context {
 				more, matched := w.addGlob(c.base, glob)
 				if at := c.ContextAt[i]; !matched {
-					w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+					w.lost = append(w.lost, lint.Skip{
+						File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
+					})
 				}
 				named(more, c.ContextAt[i])
 			}
-		case c.repo != "" && !repos[c.repo]:
-			repos[c.repo] = true
+			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
+				from = lint.FromConfiguration
+			}
+		case c.isolated, c.Context != nil, c.repo == "":
+			r.noteNoContext(c)
+		case !repos[c.repo]:
+			repos[c.repo], from = true, lint.FromRepository
 			r.note("context: %s", w.name(c.repo, false))
 			sources = append(sources, w.addFolder(c.repo, false)...)
 		}
 	}
-	return sources, asked
+	return sources, asked, from
+}
+
+// noteNoContext says why a configuration reads nothing beside the paths given.
+func (r *lintRun) noteNoContext(c *settings) {
+	what := "none"
+	if len(r.flags.context) > 0 {
+		what = "what --context names"
+	}
+	switch {
+	case c.isolated:
+		r.note("context: %s, since --config is %s", what, nullDevice)
+	case c.Context != nil:
+		r.note("context: %s, as %s says", what, c.Source)
+	default:
+		r.note("context: %s, since there is no repository around the paths given", what)
+	}
 }
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
 			at, named := asked[f.Name]
 			switch {
 			case p.Kind != object.Unreadable && p.Kind != object.Missing || !named:
-				note("context: %s: %s", p.Location, p.Message)
 			case at.File != "":
 				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
 			default:

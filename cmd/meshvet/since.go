@@ -428,6 +428,7 @@ func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*ob
 				rep.Skipped = append(rep.Skipped, lint.Skip{
 					File:   r.walker.name(filepath.Join(s.root, filepath.FromSlash(sub)), false),
 					Reason: "is a submodule: its files count as they are for unchanged since " + s.tree.Name(),
+					Cause:  lint.Unread,
 				})
 			}
 		}

@@ -170,7 +170,7 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 
 // ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
 func (w *walker) ignoreFileLost(file string, err error) {
-	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err)), Cause: lint.Unread}
 	if !slices.Contains(w.lost, s) {
 		w.lost = append(w.lost, s)
 	}

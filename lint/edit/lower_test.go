@@ -121,7 +121,7 @@ func TestLower(t *testing.T) {
 		{"removed alias", "x: &a {b: 1}\nspec:\n  w: *a # c\n  z: 1\n", `remove spec.w`, "x: &a {b: 1}\nspec:\n  # c\n  z: 1\n"},
 		{"removed and added", "spec:\n  x:\n    a: 1 # c\n", "remove spec.x.a\nadd spec.x.b 1", "spec:\n  x:\n    # c\n    b: 1\n"},
 		{"removed and added in an item", "spec:\n  x:\n  - a: 1 # c\n", "remove spec.x[0].a\nadd spec.x[0].b 1", "spec:\n  x:\n  - b: 1 # c\n"},
-		{"added before what is removed", "spec:\n  x:\n  - - a # c\n  - d\n", "add spec.x[0][0] 1\nremove spec.x[0][1]", "spec:\n  x:\n  # c\n  - - 1\n  - d\n"},
+		{"added before what is removed", "spec:\n  x:\n  - - a # c\n  - d\n", "add spec.x[0][0] 1\nremove spec.x[0][1]", "spec:\n  x:\n  - - 1 # c\n  - d\n"},
 		{"removed and back", "spec:\n  x: 1 # c\n  w: 2\n", "remove spec.x\nadd spec.x 3", "spec:\n  x: 3 # c\n  w: 2\n"},
 		{"removed items, whose indexes shift", "spec:\n  x:\n  - a\n  - b\n  - c\n", "remove spec.x[0]\nremove spec.x[1]", "spec:\n  x:\n  - b\n"},
 		{"added and removed", "spec:\n  host: a\n", "add spec.x 1\nremove spec.x", "spec:\n  host: a\n"},

@@ -289,6 +289,9 @@ func newSightings(r *Report, view *BaselineView) *sightings {
 			s.passedOver[[2]string{k.Rule, name}] = true
 		}
 	}
+	for k := range r.off {
+		s.passedOver[[2]string{k.rule, object.Abridge(k.object.String())}] = true
+	}
 	for _, set := range [...][]*object.File{view.Files, view.Around} {
 		for _, f := range set {
 			at := &sighting{whole: f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0, objects: map[string]bool{}}

@@ -18,8 +18,8 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// faulty is a ServiceEntry that rules SE101 to SE103 find what its annotations say of them: messages with | between them.
-func faulty(name string, faults ...string) string {
+// withFaults is a ServiceEntry that rules SE101 to SE103 find what its annotations say of them: messages with | between them.
+func withFaults(name string, faults ...string) string {
 	text := "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: " + name + "\n  namespace: shop\n  annotations:\n    team: a\n"
 	for _, f := range faults {
 		rule, messages, _ := strings.Cut(f, "=")
@@ -110,12 +110,12 @@ func reread(t *testing.T, b *lint.Baseline) *lint.Baseline {
 func TestBaseline(t *testing.T) {
 	// What a team has when it writes the baseline: one fault, the same fault twice, and the same object in two meshes.
 	before := seen{files: map[string]string{
-		"api.yaml":          faulty("api", "SE101=port 80 is wrong", "SE104=http is slow"),
-		"twice.yaml":        faulty("twice", "SE101=a of 2|a of 3"),
-		"prod/web.yaml":     faulty("web", "SE101=b"),
-		"staging/web.yaml":  faulty("web", "SE101=b"),
-		"prod/next.yaml":    faulty("next"),
-		"staging/next.yaml": faulty("next", "SE101=c"),
+		"api.yaml":          withFaults("api", "SE101=port 80 is wrong", "SE104=http is slow"),
+		"twice.yaml":        withFaults("twice", "SE101=a of 2|a of 3"),
+		"prod/web.yaml":     withFaults("web", "SE101=b"),
+		"staging/web.yaml":  withFaults("web", "SE101=b"),
+		"prod/next.yaml":    withFaults("next"),
+		"staging/next.yaml": withFaults("next", "SE101=c"),
 	}}
 	baseline := baselineOf(t, nil, before)
 	onDisk := []string{"api.yaml", "twice.yaml", "prod/web.yaml", "staging/web.yaml", "prod/next.yaml", "staging/next.yaml"}
@@ -151,6 +151,10 @@ func TestBaseline(t *testing.T) {
 		return s
 	}
 	off := lint.Off
+	partly, problems := lint.ReadConfig("c.yaml", []byte("overrides: [{paths: [prod], rules: {SE101: off}}]"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
 	for _, c := range []struct {
 		name   string
 		run    seen
@@ -161,19 +165,19 @@ func TestBaseline(t *testing.T) {
 	}{
 		{name: "nothing changed", run: with(nil), known: 7},
 		{name: "moved lines and other numbers",
-			run: with(map[string]string{"api.yaml": "# new\n\n" + faulty("api", "SE101=port 8080 is wrong", "SE104=http is slow")}), known: 7},
-		{name: "another message", run: with(map[string]string{"api.yaml": faulty("api", "SE101=the protocol is wrong", "SE104=http is slow")}),
+			run: with(map[string]string{"api.yaml": "# new\n\n" + withFaults("api", "SE101=port 8080 is wrong", "SE104=http is slow")}), known: 7},
+		{name: "another message", run: with(map[string]string{"api.yaml": withFaults("api", "SE101=the protocol is wrong", "SE104=http is slow")}),
 			found: []string{"api.yaml SE101 the protocol is wrong"}, known: 6,
 			stale: []string{"SE101 api.yaml 1: it is not found any more"}, change: lint.BaselineChange{Added: 1, Removed: 1}},
-		{name: "a new fault beside a known one", run: with(map[string]string{"twice.yaml": faulty("twice", "SE101=a of 2|a of 3|a of 4")}),
+		{name: "a new fault beside a known one", run: with(map[string]string{"twice.yaml": withFaults("twice", "SE101=a of 2|a of 3|a of 4")}),
 			found: []string{"twice.yaml SE101 a of 4"}, known: 7, change: lint.BaselineChange{Added: 1}},
-		{name: "one of two repaired", run: with(map[string]string{"twice.yaml": faulty("twice", "SE101=a of 3")}), known: 6,
+		{name: "one of two repaired", run: with(map[string]string{"twice.yaml": withFaults("twice", "SE101=a of 3")}), known: 6,
 			stale: []string{"SE101 twice.yaml 1: it is not found any more"}, change: lint.BaselineChange{Removed: 1}},
 		{name: "moved to another file", run: with(map[string]string{"api.yaml": "", "moved/api.yaml": before.files["api.yaml"]}), known: 7},
 		{name: "moved to another file with others", run: with(map[string]string{
-			"api.yaml": faulty("other"), "twice.yaml": before.files["twice.yaml"] + "---\n" + before.files["api.yaml"]}), known: 7},
+			"api.yaml": withFaults("other"), "twice.yaml": before.files["twice.yaml"] + "---\n" + before.files["api.yaml"]}), known: 7},
 		{name: "repaired in one mesh, new in the other", run: with(map[string]string{
-			"prod/next.yaml": faulty("next", "SE101=c"), "staging/next.yaml": faulty("next")}),
+			"prod/next.yaml": withFaults("next", "SE101=c"), "staging/next.yaml": withFaults("next")}),
 			found: []string{"prod/next.yaml SE101 c"}, known: 6,
 			stale: []string{"SE101 staging/next.yaml 1: it is not found any more"}, change: lint.BaselineChange{Added: 1, Removed: 1}},
 		{name: "object gone", run: with(map[string]string{"api.yaml": ""}), known: 5,
@@ -188,16 +192,17 @@ func TestBaseline(t *testing.T) {
 		{name: "one file with its context", run: only(with(nil), true, "prod/web.yaml"), known: 1, change: lint.BaselineChange{Unjudged: 6}},
 		{name: "one file alone", run: only(with(nil), false, "prod/web.yaml"), known: 1, change: lint.BaselineChange{Unjudged: 6}},
 		{name: "one file, in which the fault of its like in another mesh is new",
-			run:   only(with(map[string]string{"prod/next.yaml": faulty("next", "SE101=c")}), true, "prod/next.yaml"),
+			run:   only(with(map[string]string{"prod/next.yaml": withFaults("next", "SE101=c")}), true, "prod/next.yaml"),
 			found: []string{"prod/next.yaml SE101 c"}, change: lint.BaselineChange{Added: 1, Unjudged: 7}},
-		{name: "the same without context", run: only(with(map[string]string{"prod/next.yaml": faulty("next", "SE101=c")}), false, "prod/next.yaml"),
+		{name: "the same without context", run: only(with(map[string]string{"prod/next.yaml": withFaults("next", "SE101=c")}), false, "prod/next.yaml"),
 			found: []string{"prod/next.yaml SE101 c"}, change: lint.BaselineChange{Added: 1, Unjudged: 7}},
 		{name: "rule off", run: config(with(nil), lint.Config{Rules: map[string]lint.RuleConfig{"SE101": {Severity: &off}}}), known: 1,
 			change: lint.BaselineChange{Unjudged: 6}},
-		{name: "rule that passed the object over", run: with(map[string]string{"api.yaml": faulty("api", "SE101=port 80 is wrong", "SE104=skip")}), known: 6,
+		{name: "rule off in some files", run: config(with(nil), *partly), known: 6, change: lint.BaselineChange{Unjudged: 1}},
+		{name: "rule that passed the object over", run: with(map[string]string{"api.yaml": withFaults("api", "SE101=port 80 is wrong", "SE104=skip")}), known: 6,
 			change: lint.BaselineChange{Unjudged: 1}},
 		{name: "suppressed by its author", run: with(map[string]string{
-			"api.yaml": faulty("api", "SE101=port 80 is wrong", "SE104=http is slow", "meshvet.dev/ignore=SE104", "meshvet.dev/ignore-reason=on purpose")}), known: 6,
+			"api.yaml": withFaults("api", "SE101=port 80 is wrong", "SE104=http is slow", "meshvet.dev/ignore=SE104", "meshvet.dev/ignore-reason=on purpose")}), known: 6,
 			stale:  []string{"SE104 api.yaml 1: it is suppressed at api.yaml:10:25"},
 			change: lint.BaselineChange{Removed: 1}},
 	} {
@@ -254,15 +259,15 @@ func textOf(t *testing.T, b *lint.Baseline) string {
 // An entry stays as long as another finding names its cause, and while its rule does not know enough to run.
 func TestBaselineKeepsWhatIsNotAnswered(t *testing.T) {
 	complete := &lint.Config{Complete: []object.Kind{object.Service}}
-	b := baselineOf(t, nil, seen{files: map[string]string{"a.yaml": faulty("a", "SE102=x", "SE103=y")}, config: complete})
+	b := baselineOf(t, nil, seen{files: map[string]string{"a.yaml": withFaults("a", "SE102=x", "SE103=y")}, config: complete})
 	for _, c := range []struct {
 		name   string
 		run    seen
 		change lint.BaselineChange
 	}{
-		{"superseded", seen{files: map[string]string{"a.yaml": faulty("a", "SE101=z", "SE102=x", "SE103=y")}, config: complete}, lint.BaselineChange{Added: 1, Unjudged: 1}},
-		{"incomplete", seen{files: map[string]string{"a.yaml": faulty("a", "SE102=x", "SE103=y")}}, lint.BaselineChange{Unjudged: 1}},
-		{"repaired", seen{files: map[string]string{"a.yaml": faulty("a")}, config: complete}, lint.BaselineChange{Removed: 2}},
+		{"superseded", seen{files: map[string]string{"a.yaml": withFaults("a", "SE101=z", "SE102=x", "SE103=y")}, config: complete}, lint.BaselineChange{Added: 1, Unjudged: 1}},
+		{"incomplete", seen{files: map[string]string{"a.yaml": withFaults("a", "SE102=x", "SE103=y")}}, lint.BaselineChange{Unjudged: 1}},
+		{"repaired", seen{files: map[string]string{"a.yaml": withFaults("a")}, config: complete}, lint.BaselineChange{Removed: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, v := c.run.lint(t)
@@ -278,7 +283,7 @@ func TestBaselineOfUnknownRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, v := seen{files: map[string]string{"a.yaml": faulty("a")}}.lint(t)
+	r, v := seen{files: map[string]string{"a.yaml": withFaults("a")}}.lint(t)
 	b.Apply(r, v)
 	if len(r.Baseline.Stale) != 1 || r.Baseline.Stale[0].Reason != "there is no such rule" || r.Baseline.Stale[0].Line != 3 {
 		t.Errorf("stale: %+v", r.Baseline.Stale)
@@ -379,7 +384,7 @@ func TestBaselineMerges(t *testing.T) {
 	called := func(i int) string { return fmt.Sprintf("o%c%c", 'a'+i/26, 'a'+i%26) }
 	files := map[string]string{}
 	for i := 0; i < 60; i += 2 {
-		files[called(i)+".yaml"] = faulty(called(i), "SE101=wrong", "SE103=odd: #|odd: 'x'", "SE104=slow")
+		files[called(i)+".yaml"] = withFaults(called(i), "SE101=wrong", "SE103=odd: #|odd: 'x'", "SE104=slow")
 	}
 	complete := &lint.Config{Complete: []object.Kind{object.Service}}
 	branch := func(from map[string]string, changes map[int]string) map[string]string {
@@ -392,9 +397,9 @@ func TestBaselineMerges(t *testing.T) {
 		}
 		return out
 	}
-	fix := func(i int) string { return faulty(called(i), "SE101=wrong", "SE104=slow") }
+	fix := func(i int) string { return withFaults(called(i), "SE101=wrong", "SE104=slow") }
 	worse := func(i int) string {
-		return faulty(called(i), "SE101=wrong|worse", "SE103=odd: #|odd: 'x'", "SE104=slow")
+		return withFaults(called(i), "SE101=wrong|worse", "SE103=odd: #|odd: 'x'", "SE104=slow")
 	}
 	base := baselineOf(t, nil, seen{files: files, config: complete})
 	for _, c := range []struct {
@@ -406,7 +411,7 @@ func TestBaselineMerges(t *testing.T) {
 		{"both add", map[int]string{20: worse(20), 33: worse(33)}, map[int]string{22: worse(22), 35: worse(35)}},
 		{"one adds, one repairs", map[int]string{20: worse(20)}, map[int]string{40: fix(40), 22: fix(22), 21: worse(21)}},
 		{"the same repair", map[int]string{20: fix(20)}, map[int]string{20: fix(20), 44: fix(44)}},
-		{"an object goes", map[int]string{20: faulty(called(20))}, map[int]string{24: faulty(called(24))}},
+		{"an object goes", map[int]string{20: withFaults(called(20))}, map[int]string{24: withFaults(called(24))}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

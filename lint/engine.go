@@ -146,9 +146,10 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 	for _, e := range engines {
 		r.Skipped = append(r.Skipped, e.needsSkips(ix, targets, visits)...)
 	}
+	r.off = switchedOff(targets, visits)
 	if len(r.Findings) > 0 && targets[0].view == ViewFiles { // of hundreds a webhook would say the same with every answer
 		for _, o := range ix.EnvoyFilters() {
-			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
+			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
 	near, err := beside(ctx, ix, around, targets, visits)
@@ -170,6 +171,23 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 		return nil, fmt.Errorf("lint: %w", err)
 	}
 	return r, nil
+}
+
+// switchedOff lists the rules that are on, but not for some of the targets.
+func switchedOff(targets []target, visits []visit) map[ruleOn]bool {
+	out := map[ruleOn]bool{}
+	for i := range targets {
+		e := targets[i].engine
+		if len(e.conditions) == 0 {
+			continue
+		}
+		for _, a := range e.rules {
+			if a.isFor(targets[i]) && visits[i].rules.byID[a.rule.ID] == nil {
+				out[ruleOn{a.rule.ID, targets[i].object.Key}] = true
+			}
+		}
+	}
+	return out
 }
 
 // eachOf calls f with 0 to n-1, several at a time.
@@ -322,7 +340,7 @@ func (e *Engine) judge(ctx context.Context, ix *mesh.Index, t *target, v *visit)
 	defer func() { v.memo, v.active = nil, nil }() // what rules shared is of no use once the object is judged
 	// An API server is never asked to store what istiod makes for itself: there the mark is an author's, who may not want to be judged.
 	if t.view == ViewFiles && generated(o) {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person"})
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: "written by istiod, not by a person", Cause: Generated})
 		v.idle = true
 		return
 	}
@@ -391,7 +409,7 @@ func (t *target) pass(ctx context.Context, ix *mesh.Index, a *activeRule, v *vis
 func (v *visit) outsized(ix *mesh.Index, o *object.Object) bool {
 	const formOnly = "only the form of the manifest is judged"
 	if e, too := mesh.ExcessOf(o); too {
-		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Reason: fmt.Sprintf(
+		v.skips = append(v.skips, Skip{File: o.FileName(), Object: o.Key, Cause: Outsized, Reason: fmt.Sprintf(
 			"%s: %s has %d items, and %d are the most that the API server takes", formOnly, e.Path, e.Items, e.Most)})
 		return true
 	}
@@ -578,21 +596,25 @@ func (r *Report) count(in Input) {
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
 	}
-	for _, f := range slices.Concat(in.Files, in.Around) {
+	for i, f := range slices.Concat(in.Files, in.Around) {
+		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
 		if f.Text() != "" {
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: n.Message, Cause: Unread, Around: around})
 		}
 		if f.Template != nil {
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message})
+			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: f.Template.Message, Cause: Templated, Around: around})
 		}
 	}
 	for _, f := range in.Around {
+		r.Context.Files = append(r.Context.Files, f.Name)
 		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
-			r.Skipped = append(r.Skipped, Skip{File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message)})
+			r.Skipped = append(r.Skipped, Skip{
+				File: f.Name, Reason: fmt.Sprintf("not read as context: %s: %s", p.Location, p.Message), Cause: Unread, Around: true,
+			})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -16,6 +17,7 @@ type Report struct {
 	Problems     []object.Problem // what makes the run itself fail
 	Skipped      []Skip
 	Scopes       []Scope
+	Context      Context
 	Stats        Stats
 	Since        *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules        []*Meta  // the rules that were selected, by ID
@@ -25,7 +27,8 @@ type Report struct {
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 
-	superseded []Finding // what findings leave out, since another one names its cause
+	superseded []Finding       // what findings leave out, since another one names its cause
+	off        map[ruleOn]bool // what overrides switch off
 }
 
 // Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs
@@ -39,7 +42,9 @@ type Skip struct {
 	File   string
 	Object object.Key
 	Reason string
-	Cause  SkipCause // "" if it is about a whole file
+	Cause  SkipCause
+	// Around says that it is about a file that is context only, of which nothing is judged anyway.
+	Around bool
 }
 
 // SkipCause is the sort of reason for which something was left out.
@@ -48,10 +53,33 @@ type SkipCause string
 // The causes.
 const (
 	Incomplete   SkipCause = "incomplete"   // it concludes from absence, and the mesh is not completely known
-	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model
+	Surroundings SkipCause = "surroundings" // something about the object's hosts that meshvet does not model, such as the ambient data plane
+	NotModelled  SkipCause = "not-modelled" // an object in view changes what Istio compiles in a way that meshvet does not follow
 	Malformed    SkipCause = "malformed"    // the manifest is none that an API server takes
 	Undecided    SkipCause = "undecided"    // the rule itself says so
 	Unheeded     SkipCause = "unheeded"     // an annotation that is to silence findings has no effect; at admission only, in files it is a finding
+	Generated    SkipCause = "generated"    // istiod wrote the object, no person did
+	Outsized     SkipCause = "outsized"     // the object is larger than is judged
+	Templated    SkipCause = "template"     // the file has to be rendered first
+	Unread       SkipCause = "unread"       // the file, or a document of it, cannot be read
+	Unmatched    SkipCause = "unmatched"    // the configuration names files that are not there, or leaves out some that are
+)
+
+// Context is what a run read beside the files that it judged.
+type Context struct {
+	From  ContextSource
+	Files []string // their names; what could not be read is among them
+}
+
+// ContextSource says where a run was to look for context. Paths that are named by a flag come on top of it.
+type ContextSource string
+
+// The sources.
+const (
+	NoContext         ContextSource = "none"          // there is no repository, or the configuration wants none
+	FromRepository    ContextSource = "repository"    // every manifest of the repository
+	FromConfiguration ContextSource = "configuration" // what the configuration names
+	NotNeeded         ContextSource = "not-needed"    // nothing was to be judged, so nothing was looked for
 )
 
 // Scope is one mesh: the files whose objects see one another.
@@ -88,12 +116,23 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
+// ruleOn is a rule, by its ID, on an object.
+type ruleOn struct {
+	rule   string
+	object object.Key
+}
+
 // merge adds the outcome of another scope.
 func (r *Report) merge(other *Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
 	r.Suppressions = append(r.Suppressions, other.Suppressions...)
 	r.superseded = append(r.superseded, other.superseded...)
+	if r.off == nil {
+		r.off = other.off
+	} else {
+		maps.Copy(r.off, other.off)
+	}
 	r.Problems = append(r.Problems, other.Problems...)
 	r.Skipped = append(r.Skipped, other.Skipped...)
 	r.Stats.Judged += other.Stats.Judged

@@ -112,7 +112,7 @@ func leftOut(scopes []*scope, matters func(*object.File) bool) []Skip {
 	default:
 		what = fmt.Sprintf("is in no scope of the configuration, and neither are %d other files, so none of them sees these", n)
 	}
-	return []Skip{{File: slices.Min(names), Reason: what}}
+	return []Skip{{File: slices.Min(names), Reason: what, Cause: Unmatched}}
 }
 
 // absolute names a file from the root, so that how folders nest does not depend on where the run was started.

@@ -50,7 +50,12 @@ func (r *lintRun) baseline() (*knownFindings, error) {
 	if err := r.keepBaseline(b); err != nil {
 		return nil, err
 	}
-	data, err := readRegularUpTo(b.path, lint.MaxBaselineBytes)
+	read := readRegularUpTo
+	if !b.write {
+		read = w.instructions.read
+		b.Name = w.instructions.name(b.Name)
+	}
+	data, err := read(b.path, lint.MaxBaselineBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && b.write:
 		return b, nil

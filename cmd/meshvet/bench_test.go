@@ -128,7 +128,7 @@ func BenchmarkEffectiveQuery(b *testing.B) {
 	}{{"10000-documents", large, nil}, {"egress-gateway", routed, []mesh.Host{"api.example.com"}}} {
 		b.Run(c.name, func(b *testing.B) {
 			a := &app{process: process{stderr: io.Discard, getwd: func() (string, error) { return c.dir, nil }}}
-			r, err := a.newRun(&lintFlags{config: os.DevNull, dataplane: newChoice("")}, []string{c.dir})
+			r, err := a.newRun(b.Context(), &lintFlags{config: os.DevNull, dataplane: newChoice("")}, []string{c.dir})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -20,6 +20,7 @@ type settings struct {
 	*lint.Config
 	problems []object.Problem
 	base     string // absolute; its globs and paths are relative to it
+	file     string // absolute; "" without one
 	home     string // absolute; the folder of the file that was found, "" if none was
 	repo     string // absolute root of the repository, which is its context by default; "" without one
 	isolated bool   // nothing beyond the paths given is read
@@ -45,14 +46,14 @@ func namedConfig(w *walker, path string) (*settings, error) {
 		return s, nil
 	}
 	// Whoever names a file thinks of paths from where they stand, wherever the file is.
-	return readConfig(w, path, w.absolute(path), w.cwd)
+	return readConfig(w, w.instructions.name(path), w.absolute(path), w.cwd)
 }
 
 // defaults is what holds without a configuration.
 func defaults(base string) *settings { return &settings{Config: &lint.Config{Version: 1}, base: base} }
 
 func readConfig(w *walker, name, file, base string) (*settings, error) {
-	data, err := readRegular(file)
+	data, err := w.instructions.read(file, maxConfigBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, plainError(err))
 	}
@@ -65,16 +66,16 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 	loader := lint.ConfigLoader{
 		Trace: trace,
 		Root:  filepath.ToSlash(root),
-		Read:  readInside(root),
+		Read:  w.readInside(root),
 		Name: func(p string) string {
 			if p == main {
 				return name
 			}
-			return w.name(filepath.FromSlash(p), false)
+			return w.instructions.name(w.name(filepath.FromSlash(p), false))
 		},
 	}
 	cfg, problems := loader.Load(main, data, filepath.ToSlash(base))
-	s := &settings{Config: cfg, problems: problems, base: base, trace: trace}
+	s := &settings{Config: cfg, problems: problems, base: base, file: file, trace: trace}
 	if cfg == nil {
 		s.Config = &lint.Config{}
 	} else {
@@ -94,7 +95,12 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 }
 
 // readInside reads files that a configuration names, wherever links lead: only what is below root.
-func readInside(root string) func(string) ([]byte, error) {
+func (w *walker) readInside(root string) func(string) ([]byte, error) {
+	if w.instructions.elsewhere { // where nothing outside is at hand, and no link is followed
+		return func(path string) ([]byte, error) {
+			return w.instructions.read(filepath.FromSlash(path), maxConfigBytes)
+		}
+	}
 	return func(path string) ([]byte, error) {
 		file, err := filepath.EvalSymlinks(filepath.FromSlash(path))
 		if err != nil {
@@ -167,6 +173,7 @@ func (s *settings) emptyScopes(w *walker, sources []source) []lint.Skip {
 		out = append(out, lint.Skip{
 			File:   c.At.File,
 			Reason: fmt.Sprintf("the paths of scope %q (line %d) match no file", c.Name, c.At.Range.Start.Line),
+			Cause:  lint.Unmatched,
 		})
 	}
 	return out

@@ -135,7 +135,7 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 	if len(files) == 0 {
 		files = []string{"."}
 	}
-	r, err := a.newRun(&lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
 	if err != nil {
 		return 0, err
 	}
@@ -219,12 +219,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, asked := r.contextSources([]*settings{r.config})
+	more, asked, _ := r.contextSources([]*settings{r.config})
 	around, err := load(ctx, more)
 	if err != nil {
 		return nil, nil, err
 	}
-	lost := unreadableContext(around, asked, r.note)
+	lost := unreadableContext(around, asked)
 	c := r.config
 	c.ForgetRules() // no rule is run, so what it says about rules is no matter
 	if err := configErrors(c.problems, nil); err != nil {

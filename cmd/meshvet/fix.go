@@ -72,7 +72,7 @@ reports what is left. It is the same as lint --fix.
 
 A safe fix changes nothing but what the author's own values name, or what Envoy ignores anyway. With --unsafe, findings without a safe fix
 get the first unsafe one, which brings in a number or a choice that nobody has made yet: look at it. Suggestions that are to be read only are
-never applied. Only the findings that lint reports are fixed: none that are suppressed, or below --severity.
+never applied. The findings that lint reports are fixed, and those that a baseline holds; none that are suppressed, or below --severity.
 
 Files are edited in place, and only the lines that a fix is about: comments, order, quotes, indentation and line ends of the rest stay. What
 cannot be edited safely is refused with the reason. A safe fix after which a rule would find something new is taken back.
@@ -152,15 +152,20 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	if opt.Rules, err = a.ruleFilter(ctx, cmd, r, in); err != nil {
 		return 0, err
 	}
+	// What is in a baseline is to be repaired as well, unless only what is new is asked for.
+	known := r.known
+	if r.since == nil {
+		r.known = nil
+	}
 	judge := func(ctx context.Context, files []*object.File) (*lint.Report, error) { return r.judge(ctx, in, files) }
 	res, err := edit.Fix(ctx, in.files, judge, opt)
 	if err != nil {
 		return 0, err
 	}
-	report, failed := res.Report, error(nil)
+	report, files, failed := res.Report, res.Files, error(nil)
 	switch {
 	case f.fix.diff:
-		report = res.Before
+		report, files = res.Before, in.files
 		failed = a.printDiff(ctx, res)
 		shown := *f
 		shown.outputs.list = slices.DeleteFunc(slices.Clone(f.outputs.list), func(o output) bool { return o.file == "" })
@@ -180,7 +185,7 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 			// What is reported has to be true of the files as they are now.
 			res.Applied = slices.DeleteFunc(res.Applied, func(x edit.Applied) bool { return lost[x.Finding.Location.File] })
 			res.Changed = slices.DeleteFunc(res.Changed, func(c edit.Change) bool { return lost[c.Name] })
-			files := slices.Clone(res.Files)
+			files = slices.Clone(res.Files)
 			for i, file := range in.files {
 				if lost[file.Name] {
 					files[i] = file
@@ -194,6 +199,13 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	}
 	if ctx.Err() != nil {
 		return 0, errors.Join(failed, ctx.Err())
+	}
+	if r.known == nil {
+		now := *in
+		now.files, r.known = files, known
+		if err := r.settleBaseline(ctx, report, &now); err != nil {
+			return 0, errors.Join(failed, err)
+		}
 	}
 	r.noteInputs(report, in)
 	if !f.quiet {

@@ -37,6 +37,7 @@ type lintFlags struct {
 	strictInput bool
 	stdinName   string
 	dataplane   *choice
+	configFrom  string
 
 	fix fixFlags
 
@@ -74,12 +75,20 @@ configuration, says are all there.
 Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. --disable
 does it for a run; the configuration has a severity or off for a rule, and exclude: for files; --fail-on says what fails a run.
 
-The author of an object accepts findings on it by two annotations, which count in the cluster too:
+The author of a manifest accepts findings by a comment at the end of a line or above it, which is about what begins on that line (a
+key with all below it, a list item, a document), or by one before all else in a file, which is about the file:
 
-    meshvet.dev/ignore: DR202, tls   # IDs, names or categories of rules
-    meshvet.dev/ignore-reason: ...   # why; without a reason nothing is silenced
+    # meshvet:ignore DR202, tls -- why               IDs, names or categories of rules; without a reason nothing is silenced
+    # meshvet:ignore-file tls until=2027-06-30 -- why   the last day on which it holds, in UTC
 
-What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed.
+Two annotations on an object do the same for all of it, and count in the cluster too:
+
+    meshvet.dev/ignore: DR202, tls until=2027-06-30
+    meshvet.dev/ignore-reason: why
+
+What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed. What
+silences nothing, because it has expired, is wrong or is not needed, is a finding (MV905, MV904); suppressions.forbid in the
+configuration names rules that nothing silences.
 
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
@@ -125,6 +134,7 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.noExcerpt, "no-excerpt", false, "leave the lines of the file out of text")
 	flags.BoolVar(&f.strictInput, "strict-input", false, "fail on files that are templates and cannot be judged")
 	flags.StringVar(&f.since, "since", "", "report only what has come in since git `REV`: a branch, a commit, or REV... for where HEAD left it")
+	flags.StringVar(&f.configFrom, "config-from", "", "read the configuration and the baseline from git `REV`, not from the working tree")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that standard input stands for")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print findings and problems only")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say which files and rules were left out, and why")
@@ -171,18 +181,20 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	switch {
 	case f.since == "" && onLine("since"):
 		return 0, usageError{cmd, errors.New("--since takes a revision, such as main or HEAD~1, and was given none")}
+	case f.configFrom == "" && onLine("config-from"):
+		return 0, usageError{cmd, errors.New("--config-from takes a revision, such as main or HEAD~1, and was given none")}
 	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
-	r, err := a.newRun(f, args)
+	r, err := a.newRun(ctx, f, args)
 	if err != nil {
 		return 0, err
 	}
+	defer r.close()
 	if f.since != "" {
 		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
 			return 0, err
 		}
-		defer r.since.tree.Close()
 		if err := r.since.checkPaths(r.walker, args); err != nil {
 			return 0, err
 		}
@@ -257,10 +269,11 @@ type lintRun struct {
 	stdin   io.Reader
 	args    []string
 	since   *since // nil unless findings are compared with those of a revision
+	trusted *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
-func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
+func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun, error) {
 	cwd, err := a.getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
@@ -280,10 +293,17 @@ func (a *app) newRun(f *lintFlags, args []string) (*lintRun, error) {
 		return nil, err
 	}
 	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	if f.configFrom != "" {
+		if err := r.trust(ctx, a.environ()); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.findConfigs(); err != nil {
+		r.close()
 		return nil, err
 	}
 	if r.known, err = r.baseline(); err != nil {
+		r.close()
 		return nil, err
 	}
 	return r, nil
@@ -308,6 +328,7 @@ func (w *walker) startFolder(first, stdinName string) string {
 type inputs struct {
 	files  []*object.File // whose objects are judged
 	around []*object.File // context only
+	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
 }
@@ -406,18 +427,23 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if len(judged) > 0 {
 		used = configsOf(r.configs.governing(judged))
 		r.used = used
-		more, asked := r.contextSources(used)
+		var more []source
+		var asked map[string]object.Location
+		more, asked, in.from = r.contextSources(used)
 		in.judge.named = namedByFlag(asked)
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked, r.note)
+		in.lost = unreadableContext(in.around, asked)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
 		for _, c := range used {
 			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
 		}
+	} else {
+		in.from = lint.NotNeeded
+		r.note("context: not read, since there is nothing to judge")
 	}
 	return &in, nil
 }
@@ -426,6 +452,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.files)
 	}
@@ -433,11 +460,20 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 
 // noteInputs tells under --verbose what was read.
 func (r *lintRun) noteInputs(rep *lint.Report, in *inputs) {
-	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %d more read as context",
-		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], len(in.around))
+	more := fmt.Sprintf("%d more read as context", len(in.around))
+	if n := len(slices.DeleteFunc(slices.Clone(in.around), wholly)); n > 0 {
+		more += fmt.Sprintf(", of which %d could not be read wholly", n)
+	}
+	r.note("files: %d with ServiceEntries or DestinationRules, %d with other content, %d templates, %d broken; %s",
+		rep.Stats.Files[object.Linted], rep.Stats.Files[object.Other], rep.Stats.Files[object.Template], rep.Stats.Files[object.Broken], more)
 	if n := r.walker.excluded; n > 0 {
 		r.note("%d files and folders are left out by exclude: in %s", n, r.configs.excluding())
 	}
+}
+
+// wholly says whether everything in a file could be read.
+func wholly(f *object.File) bool {
+	return f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0
 }
 
 // keepInputs returns an error if a report would replace a file that holds something. The report of an earlier run, which may
@@ -454,7 +490,7 @@ func (r *lintRun) keepInputs(sources []source, files []*object.File) error {
 
 // contextSources are the inputs that some configurations read beside the paths given. asked says of those that somebody named one by
 // one where the configuration does; of those that a flag names, nothing.
-func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location) {
+func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[string]object.Location, from lint.ContextSource) {
 	w := r.walker
 	asked = map[string]object.Location{}
 	named := func(more []source, at object.Location) {
@@ -466,37 +502,59 @@ func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[
 	for _, p := range r.flags.context {
 		named(w.add(p), object.Location{})
 	}
+	from = lint.NoContext
 	repos := map[string]bool{}
 	for _, c := range used {
 		switch {
-		case c.isolated:
-		case c.Context != nil:
+		case len(c.Context) > 0:
 			for i, glob := range c.Context {
 				more, matched := w.addGlob(c.base, glob)
 				if at := c.ContextAt[i]; !matched {
-					w.lost = append(w.lost, lint.Skip{File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line)})
+					w.lost = append(w.lost, lint.Skip{
+						File: at.File, Reason: fmt.Sprintf("context path %q (line %d) matches no file", glob, at.Range.Start.Line), Cause: lint.Unmatched,
+					})
 				}
 				named(more, c.ContextAt[i])
 			}
-		case c.repo != "" && !repos[c.repo]:
-			repos[c.repo] = true
+			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
+				from = lint.FromConfiguration
+			}
+		case c.isolated, c.Context != nil, c.repo == "":
+			r.noteNoContext(c)
+		case !repos[c.repo]:
+			repos[c.repo], from = true, lint.FromRepository
 			r.note("context: %s", w.name(c.repo, false))
 			sources = append(sources, w.addFolder(c.repo, false)...)
 		}
 	}
-	return sources, asked
+	return sources, asked, from
+}
+
+// noteNoContext says why a configuration reads nothing beside the paths given.
+func (r *lintRun) noteNoContext(c *settings) {
+	what := "none"
+	if len(r.flags.context) > 0 {
+		what = "what --context names"
+	}
+	switch {
+	case c.isolated:
+		r.note("context: %s, since --config is %s", what, nullDevice)
+	case c.Context != nil:
+		r.note("context: %s, as %s says", what, c.Source)
+	default:
+		r.note("context: %s, since there is no repository around the paths given", what)
+	}
 }
 
 // unreadableContext returns the problems of context that somebody asked for and that cannot be read. Elsewhere in the
 // repository such a file is nothing to fail for.
-func unreadableContext(around []*object.File, asked map[string]object.Location, note func(string, ...any)) []object.Problem {
+func unreadableContext(around []*object.File, asked map[string]object.Location) []object.Problem {
 	var out []object.Problem
 	for _, f := range around {
 		for _, p := range f.Problems {
 			at, named := asked[f.Name]
 			switch {
 			case p.Kind != object.Unreadable && p.Kind != object.Missing || !named:
-				note("context: %s: %s", p.Location, p.Message)
 			case at.File != "":
 				out = append(out, object.Problem{Kind: p.Kind, Message: fmt.Sprintf("context path %s %s", f.Name, p.Message), Location: at})
 			default:

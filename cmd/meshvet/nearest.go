@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -58,7 +59,7 @@ func (c *configs) of(dir string) *settings {
 	}
 	s := c.byFolder[dir]
 	if s == nil {
-		s = c.in(dir, configIn(dir))
+		s = c.in(dir, c.configIn(dir))
 	}
 	return s
 }
@@ -85,7 +86,7 @@ func (c *configs) enter(dir string, entries []fs.DirEntry) {
 	if c.only != nil || c.byFolder[dir] != nil {
 		return
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(lint.ConfigNames(), e.Name()) }) {
+	if c.walker.instructions.elsewhere || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(lint.ConfigNames(), e.Name()) }) {
 		c.of(dir)
 		return
 	}
@@ -94,12 +95,12 @@ func (c *configs) enter(dir string, entries []fs.DirEntry) {
 
 // read reads a configuration. That it cannot be read is a problem of it: whether that matters depends on the files below it.
 func (c *configs) read(file, bound string) *settings {
-	name := c.walker.name(file, false)
+	name := c.walker.instructions.name(c.walker.name(file, false))
 	s, err := readConfig(c.walker, name, file, filepath.Dir(file))
 	if err != nil {
 		s = defaults(filepath.Dir(file))
-		s.problems = []object.Problem{{Kind: lint.BadConfig, Message: "cannot be read: " + plainError(err).Error(), Location: object.Location{File: name}}}
-		s.Source = name
+		s.problems = []object.Problem{{Kind: lint.BadConfig, Message: "cannot be read: " + errors.Unwrap(err).Error(), Location: object.Location{File: name}}}
+		s.Source, s.file = name, file
 	}
 	s.home, s.repo = filepath.Dir(file), repositoryAt(bound)
 	c.adjust(s)
@@ -179,10 +180,10 @@ func (c *configs) ofFile(name string) *settings {
 }
 
 // configIn returns the path of the configuration in a folder, "" if there is none.
-func configIn(dir string) string {
+func (c *configs) configIn(dir string) string {
 	for _, name := range lint.ConfigNames() {
 		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		if c.walker.instructions.there(file) {
 			return file
 		}
 	}
@@ -235,7 +236,7 @@ func (r *lintRun) keepConfigs() error {
 		if c.Source == "" {
 			continue
 		}
-		if info, err := os.Stat(r.walker.absolute(filepath.FromSlash(c.Source))); err == nil {
+		if info, err := os.Stat(c.file); err == nil {
 			read = append(read, info)
 		}
 	}

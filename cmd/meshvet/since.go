@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -405,7 +406,7 @@ func (s *since) load(ctx context.Context, list []oldFile) ([]*object.File, error
 		}
 	}
 	wg.Wait()
-	return out, errors.Join(append(errs, failed)...)
+	return out, errors.Join(failed, errors.Join(errs...))
 }
 
 // compare takes what was found at the revision too out of a report about files, which may have been fixed since they were read.
@@ -422,11 +423,12 @@ func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*ob
 			}
 		}
 		was := s.was
-		for sub, read := range was.nested {
-			if read {
+		for _, sub := range slices.Sorted(maps.Keys(was.nested)) {
+			if was.nested[sub] {
 				rep.Skipped = append(rep.Skipped, lint.Skip{
 					File:   r.walker.name(filepath.Join(s.root, filepath.FromSlash(sub)), false),
 					Reason: "is a submodule: its files count as they are for unchanged since " + s.tree.Name(),
+					Cause:  lint.Unread,
 				})
 			}
 		}

@@ -21,7 +21,7 @@ func (a *app) meshOf(ctx context.Context, f *verifyFlags, runs string) (m lint.M
 	if len(files) == 0 {
 		files = []string{"."}
 	}
-	r, err := a.newRun(&lintFlags{config: f.config, context: f.context, dataplane: newChoice("")}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: newChoice("")}, files)
 	if err != nil {
 		return m, "", nil, err
 	}

@@ -38,10 +38,11 @@ const stdinName = "<stdin>"
 
 // walker turns the paths of a command line into sources. No file is taken twice, whatever its names.
 type walker struct {
-	cwd     string   // absolute; names are relative to it
-	exclude excluder // what the configuration leaves out
-	configs *configs // told which folders are walked; nil if nobody wants to know
-	note    func(format string, args ...any)
+	cwd          string   // absolute; names are relative to it
+	exclude      excluder // what the configuration leaves out
+	configs      *configs // told which folders are walked; nil if nobody wants to know
+	instructions instructions
+	note         func(format string, args ...any)
 
 	taken    map[string]bool      // absolute paths of files
 	files    map[mark][]takenFile // what these paths lead to
@@ -65,7 +66,7 @@ func newWalker(cwd string, exclude excluder, note func(string, ...any)) *walker 
 	if exclude == nil {
 		exclude = (*pathFilter)(nil)
 	}
-	return &walker{cwd: cwd, exclude: exclude, note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
+	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
 }
 
 // take says whether a file is yet to be read, and keeps in mind that it is now.
@@ -169,7 +170,7 @@ func (w *walker) addFolder(dir string, asked bool) []source {
 
 // ignoreFileLost notes, once, that a file of ignore patterns cannot be read: what it names is read then.
 func (w *walker) ignoreFileLost(file string, err error) {
-	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err))}
+	s := lint.Skip{File: w.name(file, false), Reason: fmt.Sprintf("is not obeyed, since it cannot be read: %s", plainError(err)), Cause: lint.Unread}
 	if !slices.Contains(w.lost, s) {
 		w.lost = append(w.lost, s)
 	}

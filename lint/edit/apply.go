@@ -21,7 +21,7 @@ type Edit struct {
 }
 
 // Refusal is the error that says why a change cannot be made in the text without doing harm to it. The file stays as it is.
-type Refusal struct {
+type Refusal struct { //nolint:errname // a refusal is an outcome that is reported, and not a failure
 	Reason string // what stands in the way and what to do, without the place
 	At     object.Location
 }

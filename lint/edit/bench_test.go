@@ -70,7 +70,7 @@ func TestCostOfManyEdits(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, f.Problems)
 		}
 		start := time.Now()
-		for i := 0; i < 300; i++ {
+		for i := range 300 {
 			o := f.Objects[i*len(f.Objects)/300]
 			endpoints := o.Spec().Get("endpoints").Len()
 			changes := []lint.Op{{Kind: lint.Replace, Path: object.Path{"spec", "endpoints", i % endpoints, "weight"}, Value: 5}}

@@ -372,8 +372,7 @@ func (l *lowering) scalar(s *spot) string {
 	if !isString || s.place.nothing || s.place.alias || l.style.json {
 		return l.style.inline(s.value, 0, s.place.flow)
 	}
-	switch c := l.text[s.place.start]; {
-	case s.old.Type() == object.String && (c == '"' || c == '\''):
+	if c := l.text[s.place.start]; s.old.Type() == object.String && (c == '"' || c == '\'') {
 		return l.style.quoted(v, c)
 	}
 	return l.style.str(v, s.place.flow)

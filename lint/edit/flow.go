@@ -105,7 +105,7 @@ func (l *lowering) refill(s *spot, old []*spot) error {
 	open, closing := s.place.start+1, s.place.end-1
 	if len(old) > 0 && len(parts) > 0 {
 		from, to := old[0].place.from, old[len(old)-1].place.end
-		sep := l.separator(s, old)
+		sep := l.separator(old)
 		l.edit(from, to, strings.Join(parts, sep)+l.leftInFlow(from, to, from, false))
 		return nil
 	}
@@ -137,7 +137,7 @@ func (l *lowering) flowPart(s, k *spot, indent int) string {
 }
 
 // separator is what stands between two fields or items of a collection.
-func (l *lowering) separator(s *spot, old []*spot) string {
+func (l *lowering) separator(old []*spot) string {
 	for i := 1; i < len(old); i++ {
 		gap := l.text[old[i-1].place.end:old[i].place.from]
 		if strings.Trim(gap, " \t\r\n") == "," {
@@ -152,7 +152,7 @@ func (l *lowering) separator(s *spot, old []*spot) string {
 
 // addFlow writes new fields or items beside those that stay.
 func (l *lowering) addFlow(s *spot, stay []*spot) error {
-	sep := l.separator(s, stay)
+	sep := l.separator(stay)
 	indent := l.indent(stay[0].place.from)
 	for i := 0; i < len(s.kids); i++ {
 		if !s.kids[i].isNew() {

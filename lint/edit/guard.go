@@ -97,7 +97,7 @@ func missingParents(doc []byte, path object.Path) ([]wireOp, error) {
 	var out []wireOp
 	for i, e := range path[:len(path)-1] {
 		var next any
-		found := false
+		var found bool
 		switch v := at.(type) {
 		case map[string]any:
 			key, isKey := e.(string)
@@ -311,11 +311,11 @@ func commentTexts(text string, root object.Value, start int) []string {
 // finish puts the edits in order, and takes back the line end that the document's last line was given.
 func (l *lowering) finish() []Edit {
 	edits := join(l.edits)
-	real := l.start + len(l.before)
-	if n := len(edits); n > 0 && l.end > real && edits[n-1].End > real {
+	end := l.start + len(l.before)
+	if n := len(edits); n > 0 && l.end > end && edits[n-1].End > end {
 		last, nl := &edits[n-1], l.style.nl
-		if last.Start > real { // lines behind the last one
-			last.Start, last.Text = real, nl+strings.TrimSuffix(last.Text, nl)
+		if last.Start > end { // lines behind the last one
+			last.Start, last.Text = end, nl+strings.TrimSuffix(last.Text, nl)
 		} else if text, found := strings.CutSuffix(last.Text, nl); found {
 			last.Text = text
 		} else if last.Text == "" && last.Start > l.start && l.text[last.Start-1] == '\n' { // the last lines are gone
@@ -324,7 +324,7 @@ func (l *lowering) finish() []Edit {
 				last.Start--
 			}
 		}
-		last.End = real
+		last.End = end
 		edits = join(edits)
 	}
 	for i := range edits {

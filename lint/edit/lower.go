@@ -16,7 +16,7 @@ import (
 // if the text cannot be changed so, or not without doing harm to something else in it.
 //
 // Comments and empty lines stay, whatever is removed: those above a removed field and those within it as they are, and one at the end
-// of a removed line on a line of its own.
+// of a removed line on a line of its own. Only empty lines within brackets go with what is around them.
 func Lower(o *object.Object, ops []lint.Op) ([]Edit, error) {
 	l, err := newLowering(o)
 	if err != nil {

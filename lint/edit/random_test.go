@@ -14,7 +14,7 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-var randomEdits = flag.Int("edits", 3000, "how many random changes TestRandomEdits makes")
+var randomEdits = flag.Int("edits", 1500, "how many random changes TestRandomEdits makes")
 
 // author writes manifests in a style that changes from value to value.
 type author struct {
@@ -25,6 +25,7 @@ type author struct {
 	comments int
 	plain    bool // no anchors, tags, ? and other things at which changes are refused
 	anchors  []string
+	base     bool // the document has an anchor &base, on a mapping
 }
 
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
@@ -46,7 +47,7 @@ func (a *author) object(n int) map[string]any {
 var words = []string{
 	"a", "ISTIO_MUTUAL", "10s", "www.example.com", "*", "*.example.com", "yes", "on", "1_000", "0777", "1e3", "2020-01-01", "null", "~", "", " ", "a b",
 	"a: b", "a #b", "-", "- a", "#", "it's", `say "x"`, "h\u00e9", "\u65e5\u672c", "\U0001F600", "[a", "{", "a,b", "::1", "fe80::", "10.0.0.1", "1.5", "%x", "@y", "`z", "&a", "*a",
-	"!t", "|", ">", "two\nlines\n", "two\nlines", "  lead\nx", "tab\tin", "\\", "a\\nb", "?", "? a", ":", "=", "<<", "y", "12:30:45", "---", "...", "{{ x }}", "long long long long long text",
+	"!t", "|", ">", "two\nlines\n", "two\nlines", "  lead\nx", "tab\tin", "\\", "a\\nb", "?", "? a", ":", "=", "<<", "y", "12:30:45", "---", "...", "{{ x }}", "a text of so many words",
 }
 
 func (a *author) word() string { return words[a.IntN(len(words))] }
@@ -172,6 +173,11 @@ func (a *author) block(v any, col int, inList bool) {
 		a.items(w, at, false)
 		return
 	case nil:
+		if a.base && a.chance(50) {
+			a.b.WriteString(" *base")
+			a.lineEnd()
+			return
+		}
 		if a.chance(50) {
 			a.lineEnd()
 			return
@@ -216,17 +222,15 @@ func (a *author) fields(m map[string]any, col int, inline bool) {
 			a.between(col)
 			a.b.WriteString(strings.Repeat(" ", col))
 		}
+		if a.base && col > a.step && i == 0 && a.chance(10) {
+			a.b.WriteString("<<: *base")
+			a.lineEnd()
+			a.b.WriteString(strings.Repeat(" ", col))
+		}
 		if !a.plain && a.chance(2) && !(inline && i == 0) {
 			a.b.WriteString("? " + a.quote(k, false) + a.nl + strings.Repeat(" ", col) + ":")
 		} else {
 			a.b.WriteString(a.quote(k, false) + ":")
-		}
-		if !a.plain && len(a.anchors) > 0 && a.chance(2) {
-			if s, ok := m[k].(string); ok && s == "a" {
-				a.b.WriteString(" &z a")
-				a.lineEnd()
-				continue
-			}
 		}
 		a.block(m[k], col, false)
 	}
@@ -237,6 +241,9 @@ func (a *author) items(l []any, col int, inline bool) {
 		if i > 0 || !inline {
 			a.between(col)
 			a.b.WriteString(strings.Repeat(" ", col))
+		}
+		if a.base && v == true && a.chance(50) {
+			v = nil
 		}
 		a.b.WriteString("-")
 		a.block(v, col, true)
@@ -323,12 +330,19 @@ func (a *author) file() string {
 		if i > 0 {
 			a.b.WriteString("---" + a.nl)
 		}
-		a.anchors = nil
+		a.anchors, a.base = nil, !a.plain && a.chance(50)
 		a.between(0)
+		if a.base {
+			a.base = false
+			a.b.WriteString("x: &base")
+			a.lineEnd()
+			a.fields(map[string]any{"a": "a", "q": int64(1), "r": []any{"b"}}, a.step, false)
+			a.base = true
+		}
 		switch {
 		case a.chance(20):
 			a.fields(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{a.object(2 * i), a.object(2*i + 1)}}, 0, false)
-		case a.chance(10):
+		case a.chance(10) && !a.base:
 			a.flow(a.object(2*i), 0, false)
 			a.lineEnd()
 		default:
@@ -428,7 +442,7 @@ func TestRandomEdits(t *testing.T) {
 		if !ok {
 			reason := after[strings.Index(after, ": ")+2:]
 			reasons[reason]++
-			if !strings.HasPrefix(reason, "there is no ") {
+			if !strings.HasPrefix(reason, "there is no ") && a.plain {
 				t.Logf("seed %d: %v refused: %s\n%s", seed, ops, after, text)
 			}
 			continue
@@ -444,7 +458,8 @@ func TestRandomEdits(t *testing.T) {
 	t.Logf("%d made; refused: %v", made, reasons)
 	refused := 0
 	for reason, n := range reasons {
-		if !strings.HasPrefix(reason, "there is no ") { // JSON pointers do not tell an index from a key of digits, but we do
+		// JSON pointers do not tell an index from a key of digits, but Lower does.
+		if !strings.HasPrefix(reason, "there is no ") && !strings.Contains(reason, " is an alias") && !strings.Contains(reason, " comes from a merge key") {
 			refused += n
 		}
 	}

@@ -220,12 +220,14 @@ func fixture(t testing.TB) *lint.Report {
 	})
 
 	r.Skipped = []lint.Skip{
-		{Rule: "MX301", Reason: "needs to know every ServiceEntry of the mesh; declare it with --complete or context.complete"},
-		{File: template.Location.File, Reason: template.Message},
-		{Rule: "DR201", File: "egress/payments.yaml", Object: dr.Key, Reason: "the host is not in view"},
-		{Rule: "DR201", File: "egress/line.json", Object: line.Key, Reason: "the host is not in view"},
-		{File: "filters.yaml", Object: object.Key{Kind: object.EnvoyFilter, Namespace: "shop", Name: "patch"}, Reason: "not modelled: EnvoyFilter patch"},
+		{Rule: "MX301", Reason: "needs to know every ServiceEntry of the mesh; declare it with --complete or context.complete", Cause: lint.Incomplete},
+		{File: template.Location.File, Reason: template.Message, Cause: lint.Templated},
+		{Rule: "DR201", File: "egress/payments.yaml", Object: dr.Key, Reason: "the host is not in view", Cause: lint.Undecided},
+		{Rule: "DR201", File: "egress/line.json", Object: line.Key, Reason: "the host is not in view", Cause: lint.Undecided},
+		{File: "filters.yaml", Object: object.Key{Kind: object.EnvoyFilter, Namespace: "shop", Name: "patch"}, Reason: "not modelled: EnvoyFilter patch", Cause: lint.NotModelled},
+		{File: "other.yaml", Reason: "document 1 cannot be read", Cause: lint.Unread, Around: true},
 	}
+	r.Context = lint.Context{From: lint.FromRepository, Files: []string{"filters.yaml", "other.yaml"}}
 	return r
 }
 
@@ -264,7 +266,7 @@ func suppressed(t testing.TB) *lint.Report {
 		Findings: []lint.Finding{
 			finding(noOutlier, se, "spec.hosts[0]", "api.payments.example has no outlierDetection"),
 		},
-		Skipped: []lint.Skip{{File: f.Name, Object: se.Key, Reason: `meshvet.dev/ignore (line 7) names "nonsense", which is no rule or category`}},
+		Skipped: []lint.Skip{{File: f.Name, Object: se.Key, Reason: `meshvet.dev/ignore (line 7) names "nonsense", which is no rule or category`, Cause: lint.Unheeded}},
 	}
 	at := object.Path{"metadata", "annotations", lint.IgnoreAnnotation}
 	why := lint.Suppression{Reason: se.Annotation(lint.ReasonAnnotation), Where: se.Locate(at)}

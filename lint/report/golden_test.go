@@ -122,6 +122,34 @@ func TestNotesGolden(t *testing.T) {
 			checkGolden(t, g.name, buf.Bytes())
 		})
 	}
+	t.Run("context", func(t *testing.T) {
+		r := &lint.Report{Skipped: []lint.Skip{
+			{File: "a.yaml", Reason: "is a template", Cause: lint.Templated},
+			{File: "b.yaml", Reason: "is a template", Cause: lint.Templated, Around: true},
+			{File: "c.yaml", Reason: "document 1 cannot be read", Cause: lint.Unread, Around: true},
+			{File: "c.yaml", Reason: "document 2 cannot be read", Cause: lint.Unread, Around: true},
+		}}
+		const summed = "context: notice: 2 files around the paths given are templates or cannot be read, so what they hold is not known; -v lists them\n"
+		const own, b, c = "a.yaml: notice: is a template\n", "b.yaml: notice: is a template\n", "c.yaml: notice: document 1 cannot be read\nc.yaml: notice: document 2 cannot be read\n"
+		for _, x := range []struct {
+			skipped int
+			opt     Options
+			want    string
+		}{
+			{4, Options{}, own + summed},
+			{4, Options{Verbose: true}, own + b + c},
+			{4, Options{Quiet: true}, ""},
+			{2, Options{}, own + b},
+		} {
+			var buf bytes.Buffer
+			if err := Notes(&buf, &lint.Report{Skipped: r.Skipped[:x.skipped]}, x.opt); err != nil {
+				t.Fatal(err)
+			}
+			if buf.String() != x.want {
+				t.Errorf("%d skipped, %+v: %q, want %q", x.skipped, x.opt, buf.String(), x.want)
+			}
+		}
+	})
 	t.Run("empty", func(t *testing.T) {
 		var buf bytes.Buffer
 		if err := Notes(&buf, &lint.Report{}, Options{Verbose: true}); err != nil {

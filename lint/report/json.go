@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -22,6 +23,7 @@ type (
 		Problems []jsonProblem `json:"problems"`
 		Skipped  []jsonSkip    `json:"skipped"`
 		Scopes   []jsonScope   `json:"scopes"`
+		Context  jsonContext   `json:"context"`
 		Baseline *jsonBaseline `json:"baseline"`
 		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
 		Stats    jsonStats     `json:"stats"`
@@ -100,6 +102,13 @@ type (
 		File   string      `json:"file,omitempty"`
 		Object *jsonObject `json:"object"`
 		Reason string      `json:"reason"`
+		Cause  string      `json:"cause"`
+		// Context says that it is about a file that was read as context only.
+		Context bool `json:"context"`
+	}
+	jsonContext struct {
+		From  lint.ContextSource `json:"from"`
+		Files []string           `json:"files"`
 	}
 	jsonScope struct {
 		Name  string   `json:"name"`
@@ -165,8 +174,9 @@ func writeJSON(w *bufio.Writer, v *view) error {
 		out.Problems = append(out.Problems, jsonProblem{p.Kind, p.Message, locationOf(p.Location)})
 	}
 	for _, s := range v.Skipped {
-		out.Skipped = append(out.Skipped, jsonSkip{s.Rule, s.File, objectOf(s.Object), s.Reason})
+		out.Skipped = append(out.Skipped, jsonSkip{s.Rule, s.File, objectOf(s.Object), s.Reason, cmp.Or(string(s.Cause), "other"), s.Around})
 	}
+	out.Context = jsonContext{cmp.Or(v.Context.From, lint.NoContext), append([]string{}, v.Context.Files...)}
 	for _, s := range v.Scopes {
 		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
 	}

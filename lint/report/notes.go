@@ -29,11 +29,7 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		}
 	}
 	if !opt.Quiet {
-		for _, s := range v.Skipped {
-			if s.Rule == "" {
-				fmt.Fprintf(bw, "%s: %s: %s\n", place(noticePlace(r, s)), pens.of(lint.Info, "notice"), clean(s.Reason))
-			}
-		}
+		writeNotices(bw, v, pens)
 	}
 	writeStale(bw, v, pens)
 	if opt.Verbose {
@@ -57,6 +53,27 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 		return fmt.Errorf("write notes: %w", err)
 	}
 	return nil
+}
+
+// writeNotices tells what is skipped as a whole. A repository may hold hundreds of templates, which somebody who lints one other file
+// knows: without Options.Verbose what was to be context only is one line.
+func writeNotices(w *bufio.Writer, v *view, pens pens) {
+	around := map[string]bool{}
+	for _, s := range v.Skipped {
+		if s.Rule == "" && s.Around {
+			around[s.File] = true
+		}
+	}
+	short := len(around) > 1 && !v.opt.Verbose
+	for _, s := range v.Skipped {
+		if s.Rule == "" && !(short && s.Around) {
+			fmt.Fprintf(w, "%s: %s: %s\n", place(noticePlace(v.Report, s)), pens.of(lint.Info, "notice"), clean(s.Reason))
+		}
+	}
+	if short {
+		fmt.Fprintf(w, "context: %s: %d files around the paths given are templates or cannot be read, so what they hold is not known; -v lists them\n",
+			pens.of(lint.Info, "notice"), len(around))
+	}
 }
 
 // acceptedWhere says where a suppression stands, which is in the file of what it silences, and until when it holds.

@@ -131,7 +131,7 @@ func TestSARIFInvocation(t *testing.T) {
 	for _, n := range inv.ToolExecutionNotifications {
 		levels = append(levels, n.Level)
 	}
-	if diff := cmp.Diff([]string{"error", "error", "error", "note", "note"}, levels); diff != "" {
+	if diff := cmp.Diff([]string{"error", "error", "error", "note", "note", "note"}, levels); diff != "" {
 		t.Error(diff)
 	}
 	clean := sarifOf(t, Options{}, &lint.Report{}).Runs[0]

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// safeConfig outranks what a repository configures. None of it is reached by the commands that are run here, as far as git is known:
-// it is the second lock.
+// safeConfig outranks what a repository configures. But for core.fsmonitor, which ls-files would run, none of it is reached by the
+// commands that are run here, as far as git is known: it is a second lock.
 var safeConfig = [...]string{
 	"core.fsmonitor=false",
 	"core.hooksPath=" + os.DevNull,

@@ -18,6 +18,7 @@ type hostile struct {
 }
 
 func newHostile(t *testing.T) *hostile {
+	t.Helper()
 	h := &hostile{repo: newRepo(t), marks: t.TempDir(), missing: "lost.yaml"}
 	text := "kind: ServiceEntry\n"
 	h.commit(map[string]string{"a.yaml": text, "sub/b.yaml": text, h.missing: "kind: DestinationRule\n"})
@@ -40,12 +41,7 @@ func newHostile(t *testing.T) *hostile {
 	if err := os.WriteFile(shell, []byte("#!/bin/sh\n"+touch("uploadpack")+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	config, err := os.OpenFile(filepath.Join(h.dir, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer config.Close()
-	fmt.Fprintf(config, `
+	h.configure(fmt.Sprintf(`
 [core]
 	fsmonitor = "%s #"
 	hooksPath = %s
@@ -88,19 +84,14 @@ func newHostile(t *testing.T) *hostile {
 	packObjectsHook = "%[17]s"
 `,
 		touch("fsmonitor"), hooks, touch("pager"), touch("editor"), touch("ssh"), touch("askpass"), touch("proxy"), touch("alternate"),
-		touch("clean"), touch("smudge"), touch("external"), touch("textconv"), touch("command"), touch("alias"), touch("gpg"), touch("credential"), touch("pack"))
+		touch("clean"), touch("smudge"), touch("external"), touch("textconv"), touch("command"), touch("alias"), touch("gpg"), touch("credential"), touch("pack")))
 	return h
 }
 
 // promise makes a remote that is to have what is missing.
 func (h *hostile) promise(url string) {
 	h.Helper()
-	config, err := os.OpenFile(filepath.Join(h.dir, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer config.Close()
-	fmt.Fprintf(config, `
+	h.configure(fmt.Sprintf(`
 [extensions]
 	partialClone = evil
 [remote "evil"]
@@ -108,7 +99,20 @@ func (h *hostile) promise(url string) {
 	promisor = true
 	partialCloneFilter = blob:none
 	uploadpack = %q
-`, url, filepath.Join(h.dir, ".git", "pack.sh"))
+`, url, filepath.Join(h.dir, ".git", "pack.sh")))
+}
+
+// configure adds to the configuration of the repository.
+func (h *hostile) configure(text string) {
+	h.Helper()
+	at := filepath.Join(h.dir, ".git", "config")
+	before, err := os.ReadFile(at)
+	if err == nil {
+		err = os.WriteFile(at, append(before, text...), 0o644)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
 }
 
 // remote is where a transport would look for what is missing.

@@ -264,7 +264,7 @@ func TestWalk(t *testing.T) {
 	r := newRepo(t)
 	long := strings.Repeat("n", 200)
 	files := map[string]string{
-		"b.yaml": "", "a/b/c.yaml": "x", "a-b/d.yaml": "", "line\nend.yaml": "", "q\"uote\\.yaml": "", "ünï.yaml": "", "\xff.yaml": "", " .yaml": "", "-r": "",
+		"b.yaml": "", "a/b/c.yaml": "x", "a-b/d.yaml": "", "line\nend.yaml": "", "q\"uote\\.yaml": "", "ünï.yaml": "", "\xff.yaml": "", "-r": "", "with blanks .yaml": "",
 		long + "/" + long + "/" + long + "/x.yaml": "",
 	}
 	r.write(files)
@@ -326,7 +326,7 @@ func TestSparse(t *testing.T) {
 	r.commit(map[string]string{"in/a.yaml": "", "out/b.yaml": "", "out/line\nend.yaml": "", "in/gone.yaml": ""})
 	for _, index := range []string{"--no-sparse-index", "--sparse-index"} {
 		r.git("sparse-checkout", "set", "--cone", index, "in")
-		if err := os.RemoveAll(filepath.Join(r.dir, "in/gone.yaml")); err != nil {
+		if err := os.RemoveAll(filepath.Join(r.dir, "in", "gone.yaml")); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.open().LeftOut(t.Context(), map[string]bool{"out/b.yaml": true, "out/line\nend.yaml": true, "in/gone.yaml": true, "never.yaml": true})

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"strings"
 )
 
@@ -26,10 +25,11 @@ func (t *Tree) Holds(e Entry, content ...string) bool {
 func PlainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 func (t *Tree) hashOf(content []string) string {
-	var h hash.Hash = sha1.New()
+	made := sha1.New
 	if len(t.commit) == 64 {
-		h = sha256.New()
+		made = sha256.New
 	}
+	h := made()
 	size := 0
 	for _, part := range content {
 		size += len(part)

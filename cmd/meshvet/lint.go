@@ -75,18 +75,26 @@ configuration, says are all there.
 Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. --disable
 does it for a run; the configuration has a severity or off for a rule, and exclude: for files; --fail-on says what fails a run.
 
-The author of an object accepts findings on it by two annotations, which count in the cluster too:
+The author of a manifest accepts findings by a comment at the end of a line or above it, which is about what begins on that line (a
+key with all below it, a list item, a document), or by one before all else in a file, which is about the file:
 
-    meshvet.dev/ignore: DR202, tls   # IDs, names or categories of rules
-    meshvet.dev/ignore-reason: ...   # why; without a reason nothing is silenced
+    # meshvet:ignore DR202, tls -- why               IDs, names or categories of rules; without a reason nothing is silenced
+    # meshvet:ignore-file tls until=2027-06-30 -- why   the last day on which it holds, in UTC
 
-What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed.
+Two annotations on an object do the same for all of it, and count in the cluster too:
+
+    meshvet.dev/ignore: DR202, tls until=2027-06-30
+    meshvet.dev/ignore-reason: why
+
+What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed. What
+silences nothing, because it has expired, is wrong or is not needed, is a finding (MV905, MV904); suppressions.forbid in the
+configuration names rules that nothing silences.
 
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
 
-The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
-to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
+The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
+its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
 
 Findings go to standard output, everything else to standard error.

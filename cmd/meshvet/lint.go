@@ -93,8 +93,8 @@ configuration names rules that nothing silences.
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
 
-The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
-to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
+The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
+its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
 
 Findings go to standard output, everything else to standard error.

@@ -323,6 +323,7 @@ type inputs struct {
 	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
+	gate   []lint.GateChange // what of the instructions differs from the revision
 }
 
 // lint reads the inputs and judges them.
@@ -352,8 +353,14 @@ func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (
 	if err := r.settleBaseline(ctx, rep, &now); err != nil {
 		return nil, err
 	}
+	var before *lint.Report
 	if r.since != nil {
-		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
+		if before, err = r.since.compare(ctx, r, in, files, rep); err != nil {
+			return nil, err
+		}
+	}
+	if r.since != nil || r.trusted != nil {
+		if err := r.tellGate(ctx, &now, rep, before); err != nil {
 			return nil, err
 		}
 	}
@@ -402,8 +409,13 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.since != nil || r.trusted != nil {
+		if in.gate, err = r.changedInstructions(ctx, in.files); err != nil {
+			return nil, err
+		}
+	}
 	var rules []lint.Rule
-	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+	if len(judged) > 0 || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
 		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err

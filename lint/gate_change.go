@@ -136,10 +136,10 @@ const maxTold = 5
 func DocumentChanges(before, now *object.Document) (told string, at object.Location) {
 	var list []string
 	add := func(path object.Path, format string, args ...any) {
-		if len(list) == 0 {
+		if len(list) == 0 && now.Root().Exists() { // an empty document has no places
 			at = now.LocateKey(path)
 		}
-		list = append(list, object.Abridge(path.String()+" "+fmt.Sprintf(format, args...)))
+		list = append(list, object.Abridge(strings.TrimSpace(path.String()+" "+fmt.Sprintf(format, args...))))
 	}
 	compareFields(nil, before.Root(), now.Root(), add)
 	if n := len(list) - maxTold; n > 0 {
@@ -150,7 +150,8 @@ func DocumentChanges(before, now *object.Document) (told string, at object.Locat
 
 // compareFields compares two values, and enters mappings.
 func compareFields(path object.Path, before, now object.Value, add func(object.Path, string, ...any)) {
-	if before.Type() == object.Map && now.Type() == object.Map {
+	isMap := func(v object.Value) bool { return v.Type() == object.Map || len(path) == 0 && !v.Set() } // an empty document says nothing
+	if isMap(before) && isMap(now) {
 		for key, v := range now.Fields() {
 			compareFields(path.Child(key), before.Get(key), v, add)
 		}

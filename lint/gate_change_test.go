@@ -27,6 +27,7 @@ func TestDocumentChanges(t *testing.T) {
 		{"order", "extends: [a, b]\n", "extends: [b, a]\n", "extends has another order", 1},
 		{"new list", "a: 1\n", "a: 1\nexclude: [x]\n", "exclude holds x now", 2},
 		{"type", "a: 1\n", "a: '1'\n", "a is 1 now, and was 1", 1},
+		{"no mapping", "a: 1\n", "[x]\n", "is another document", 1},
 		{"empty", "", "a: 1\n", "a is 1 now, and was not set", 1},
 		{"emptied", "a: 1\n", "", "a is not set any more, and was 1", 0},
 		{"many", "", "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1\n",

@@ -115,8 +115,8 @@ func (g *gate) compareConfig(now, then string) {
 	after, isRead := g.document(g.now, now)
 	switch {
 	case wasRead && isRead:
-		if told, at := lint.DocumentChanges(before, after); told != "" {
-			g.add(at, "the configuration differs from %s: %s", g.revision, told)
+		if told, place := lint.DocumentChanges(before, after); told != "" {
+			g.add(placed(place, at), "the configuration differs from %s: %s", g.revision, told)
 		}
 	case wasRead != isRead || !g.sameBytes(now, then):
 		g.add(at, "the configuration differs from %s", g.revision)
@@ -148,8 +148,8 @@ func (g *gate) compareExtended(doc *object.Document, file, config string) {
 		what := fmt.Sprintf("what %s extends differs from %s", g.walker.name(config, false), g.revision)
 		switch {
 		case wasRead && isRead:
-			if told, at := lint.DocumentChanges(before, after); told != "" {
-				g.add(at, "%s: %s", what, told)
+			if told, place := lint.DocumentChanges(before, after); told != "" {
+				g.add(placed(place, at), "%s: %s", what, told)
 			}
 		case wasRead != isRead:
 			g.add(at, "%s", what)
@@ -161,6 +161,14 @@ func (g *gate) compareExtended(doc *object.Document, file, config string) {
 			g.compareExtended(after, extended, config)
 		}
 	}
+}
+
+// placed is a place in a file, or the file if it is empty.
+func placed(place, file object.Location) object.Location {
+	if place.File == "" {
+		return file
+	}
+	return place
 }
 
 // document reads a file; false if there is none, or what there is cannot be read.

@@ -85,6 +85,12 @@ What is silenced fails no run. The summary counts it, -v lists it with its reaso
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
 
+--since REV reports only what a change brings in: what was not found in the tree at git revision REV. main... stands for the commit in
+which HEAD left main. Files and objects may have moved. What the change brings in elsewhere, such as a second DestinationRule for the
+host of one that has not changed, is among it, and says so. --config-from REV takes the configuration, what it extends and the baseline
+from a revision, whatever the change does to them. With either, changes to them and new suppressions are told (MV909). git is run to
+read the revision; nothing that the repository configures is.
+
 The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
 to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.

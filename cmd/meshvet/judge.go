@@ -69,6 +69,19 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	return lint.LintGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
 }
 
+// changes adds what the rules say of changes to what decides, under the configuration of the first path.
+func (j *judge) changes(rep *lint.Report, list []lint.GateChange) error {
+	if len(list) == 0 {
+		return nil
+	}
+	engine, err := lint.New(j.rules, j.configs.of(j.configs.start).Config)
+	if err != nil {
+		return err
+	}
+	engine.JudgeChanges(rep, list)
+	return nil
+}
+
 // groups puts files under their configurations; files of one that is wrong are left out. What a group sees is what a run over its files alone would: what the context of its
 // configuration names. By default that is the repository, and whatever else is judged.
 func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {

@@ -72,7 +72,7 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 					targets[i].only = wanted[targets[i].object.Key]
 				}
 			}
-			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil, nil)
 			if err != nil {
 				return nil, err
 			}

@@ -50,6 +50,9 @@ type Config struct {
 	Enable, Disable []string
 	// Profile asks for the time that each rule takes, which makes a run slower.
 	Profile bool
+	// Partial says that the files are some that somebody picked, and that nothing was looked for beside them: what does not show may be due
+	// to what is not there.
+	Partial bool
 	// Clock tells the time at which a suppression is held against its last day; nil = time.Now.
 	Clock func() time.Time
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.

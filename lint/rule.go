@@ -60,9 +60,11 @@ type Rule struct {
 	// CheckFile judges what kept the documents of a file from being loaded.
 	CheckFile func(*FilePass) error
 	// CheckSuppression judges an annotation or a comment that silences findings, or is meant to, after all other rules have run.
-	//
-	// A rule has one of Check, CheckFile and CheckSuppression.
 	CheckSuppression func(*SuppressionPass) error
+	// CheckChange judges what a change does to what decides about it. It is asked where a run is compared with a revision.
+	//
+	// A rule has one of Check, CheckFile, CheckSuppression and CheckChange.
+	CheckChange func(*ChangePass) error
 }
 
 // Meta is all that anybody is told about a rule: the pages in docs/rules, `meshvet explain`, SARIF and the lists are views of it.

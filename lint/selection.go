@@ -252,6 +252,7 @@ type ruleSet struct {
 	byKind  map[object.Kind][]*activeRule
 	files   []*activeRule
 	remarks []*activeRule // rules that judge suppressions
+	changes []*activeRule // rules that judge changes to what decides
 	byID    map[string]*activeRule
 }
 
@@ -265,6 +266,9 @@ func newRuleSet(rules []*activeRule) *ruleSet {
 		}
 		if a.rule.CheckSuppression != nil {
 			s.remarks = append(s.remarks, a)
+		}
+		if a.rule.CheckChange != nil {
+			s.changes = append(s.changes, a)
 		}
 		if a.rule.Check != nil {
 			for _, k := range a.rule.Kinds {

@@ -26,7 +26,8 @@ type Before struct {
 }
 
 // Earlier judges files as they were before a change, but only what can matter to a report about them as they are: the objects that it
-// has findings on, wherever they were, by the rules that found them. What was superseded then is found too.
+// has findings on, wherever they were, by the rules that found them. What was superseded then is found too, and what was suppressed is
+// told if anything is now.
 func (e *Engine) Earlier(ctx context.Context, in Input, now *Report) (*Report, error) {
 	return EarlierGroups(ctx, []Group{{Engine: e, Files: slices.Concat(in.Files, in.Around)}}, in.Dir, now)
 }
@@ -45,6 +46,7 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 		g.Engine.needAll(wanted)
 	}
 	_, ofFiles := wanted[object.Key{}]
+	silent := len(now.Suppressions) > 0 // then what was accepted is wanted too, which takes no rule
 	out := &Report{}
 	if ofFiles {
 		for _, g := range groups {
@@ -62,14 +64,19 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 			targets, _ := v.targets(s)
 			targets = slices.DeleteFunc(targets, func(t target) bool {
 				_, found := wanted[t.object.Key]
-				return !found && !(ofFiles && isCommented(t.object.File()))
+				return !found && !((ofFiles || silent) && isCommented(t.object.File())) && !(silent && t.object.Annotation(IgnoreAnnotation) != "")
 			})
 			if len(targets) == 0 {
 				continue
 			}
 			for i := range targets {
-				if !ofFiles || !isCommented(targets[i].object.File()) {
-					targets[i].only = wanted[targets[i].object.Key]
+				only, found := wanted[targets[i].object.Key]
+				switch {
+				case ofFiles && isCommented(targets[i].object.File()):
+				case found:
+					targets[i].only = only
+				default:
+					targets[i].only = map[string]bool{}
 				}
 			}
 			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)

@@ -73,13 +73,13 @@ func TestMetadata(t *testing.T) {
 				}
 			}
 			checks := 0
-			for _, has := range []bool{r.Check != nil, r.CheckFile != nil, r.CheckSuppression != nil} {
+			for _, has := range []bool{r.Check != nil, r.CheckFile != nil, r.CheckSuppression != nil, r.CheckChange != nil} {
 				if has {
 					checks++
 				}
 			}
 			if checks != 1 {
-				t.Errorf("%d of Check, CheckFile and CheckSuppression", checks)
+				t.Errorf("%d of Check, CheckFile, CheckSuppression and CheckChange", checks)
 			}
 			if !strings.HasSuffix(r.Source, strings.ReplaceAll(r.Name, "-", "_")+map[string]string{"go": ".go", "rego": ".rego"}[r.Lang]) {
 				t.Errorf("source %q does not follow from the name %q", r.Source, r.Name)

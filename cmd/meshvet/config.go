@@ -199,6 +199,11 @@ func (s *settings) anchored(w *walker, sets ...[]*object.File) *lint.Config {
 	return &out
 }
 
+// looksNowhere says whether nothing is read beside the paths given.
+func (s *settings) looksNowhere() bool {
+	return s.isolated || s.Context != nil && len(s.Context) == 0 || s.Context == nil && s.repo == ""
+}
+
 // configErrors puts together what is wrong with a configuration: what its reader found, and what the engine, which knows the
 // rules, found.
 func configErrors(problems []object.Problem, err error) error {

@@ -79,8 +79,10 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		if len(all) > 1 {
 			group.Around = j.inView(&g, files, around)
 		}
+		config := *g.config.anchored(j.walker, group.Files, group.Around)
+		config.Partial = g.config.looksNowhere() && len(j.named) == 0
 		var err error
-		group.Engine, err = lint.New(j.rules, g.config.anchored(j.walker, group.Files, group.Around))
+		group.Engine, err = lint.New(j.rules, &config)
 		var wrong *lint.ConfigError
 		if len(g.config.problems) > 0 || errors.As(err, &wrong) {
 			continue // those of files that are judged were found to be right

@@ -519,7 +519,7 @@ func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[
 			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
 				from = lint.FromConfiguration
 			}
-		case c.isolated, c.Context != nil, c.repo == "":
+		case c.looksNowhere():
 			r.noteNoContext(c)
 		case !repos[c.repo]:
 			repos[c.repo], from = true, lint.FromRepository

@@ -1,0 +1,212 @@
+package lint
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+// GateChange is something that a change does to what decides about it: the configuration, the baseline, or what is suppressed.
+type GateChange struct {
+	Message string // what has changed; one sentence without a full stop
+	Effect  string
+	At      object.Location
+	Object  object.Key // that a suppression is about; zero if it is about something else
+	Path    object.Path
+}
+
+// ChangePass is a rule's view of one such change.
+type ChangePass struct {
+	Change *GateChange
+	report func(Finding)
+	rule   *activeRule
+}
+
+// Report records a finding about the change.
+func (p *ChangePass) Report(message string, extras ...Extra) {
+	c := p.Change
+	f := Finding{Rule: &p.rule.rule.Meta, Severity: p.rule.preset, Message: message, Object: c.Object, Path: c.Path, Location: c.At}
+	for _, e := range extras {
+		e(&f)
+	}
+	if p.rule.severity != nil {
+		f.Severity = *p.rule.severity
+	}
+	f.identify(nil)
+	f.abridge()
+	p.report(f)
+}
+
+// JudgeChanges adds to a report what rules find of changes to what decides about it. They are all new, and nothing silences them.
+func (e *Engine) JudgeChanges(r *Report, changes []GateChange) {
+	for i := range changes {
+		for _, a := range e.plain.changes {
+			p := ChangePass{Change: &changes[i], rule: a, report: func(f Finding) { r.Findings = append(r.Findings, f) }}
+			if err := guarded(func() error { return a.rule.CheckChange(&p) }); err != nil {
+				r.Problems = append(r.Problems, object.Problem{
+					Kind: RuleBroke, Rule: a.rule.ID, Location: changes[i].At,
+					Message: fmt.Sprintf("rule %s (%s) failed on a change: %s", a.rule.ID, a.rule.Name, err),
+				})
+			}
+		}
+	}
+	r.sort()
+}
+
+// SuppressionChanges returns what is suppressed in a report that was not before, or not for as long. before is that of Earlier; revision is
+// what it is called. A suppression without effect is none. gone says that a file is not there any more.
+func SuppressionChanges(now, before *Report, revision string, gone func(file string) bool) []GateChange {
+	type old struct {
+		*Suppression
+		taken bool
+	}
+	was := map[string][]*old{} // by key
+	var ofFiles []*old
+	for i := range before.Suppressions {
+		s := &before.Suppressions[i]
+		if s.Void {
+			continue
+		}
+		o := &old{Suppression: s}
+		if s.Kind == ByFile {
+			ofFiles = append(ofFiles, o)
+		}
+		for _, key := range s.Keys() {
+			was[key] = append(was[key], &old{Suppression: s})
+		}
+	}
+	var out []GateChange
+	for i := range now.Suppressions {
+		s := &now.Suppressions[i]
+		if s.Void {
+			continue
+		}
+		if s.Kind == ByFile && slices.ContainsFunc(ofFiles, func(o *old) bool {
+			moved := !o.taken && gone(o.Where.File) && slices.Equal(o.Names, s.Names) && !lastsLonger(s, o.Suppression)
+			o.taken = o.taken || moved
+			return moved
+		}) {
+			continue // the file has another name
+		}
+		var fresh, longer []string
+		for n, key := range s.Keys() {
+			at := slices.IndexFunc(was[key], func(o *old) bool { return !o.taken })
+			switch {
+			case at < 0:
+				fresh = append(fresh, s.Names[n])
+				continue
+			case lastsLonger(s, was[key][at].Suppression):
+				longer = append(longer, s.Names[n])
+			}
+			was[key][at].taken = true
+		}
+		add := func(format string, args ...any) {
+			out = append(out, GateChange{
+				Message: fmt.Sprintf(format, args...), Effect: "the findings that it accepts fail no run",
+				At: s.Where, Object: s.Object, Path: s.Path,
+			})
+		}
+		if len(fresh) > 0 {
+			add("%s is suppressed here, and was not at %s", Enumerate(fresh), revision)
+		}
+		if len(longer) > 0 {
+			until := "for ever"
+			if s.Until != "" {
+				until = "until " + s.Until
+			}
+			add("%s is suppressed here %s, which is longer than at %s", Enumerate(longer), until, revision)
+		}
+	}
+	return out
+}
+
+// lastsLonger says whether a suppression holds on days on which another has expired.
+func lastsLonger(s, than *Suppression) bool {
+	return than.Until != "" && (s.Until == "" || s.Until > than.Until)
+}
+
+// maxTold bounds the differences that are told one by one.
+const maxTold = 5
+
+// DocumentChanges says what a configuration says that it did not say before, one difference after the other. at is where the first of them
+// stands. Comments, order and spelling make no difference; "" if there is none.
+func DocumentChanges(before, now *object.Document) (told string, at object.Location) {
+	var list []string
+	add := func(path object.Path, format string, args ...any) {
+		if len(list) == 0 {
+			at = now.LocateKey(path)
+		}
+		list = append(list, object.Abridge(path.String()+" "+fmt.Sprintf(format, args...)))
+	}
+	compareFields(nil, before.Root(), now.Root(), add)
+	if n := len(list) - maxTold; n > 0 {
+		list = append(list[:maxTold], fmt.Sprintf("and %d more differences", n))
+	}
+	return strings.Join(list, "; "), at
+}
+
+// compareFields compares two values, and enters mappings.
+func compareFields(path object.Path, before, now object.Value, add func(object.Path, string, ...any)) {
+	if before.Type() == object.Map && now.Type() == object.Map {
+		for key, v := range now.Fields() {
+			compareFields(path.Child(key), before.Get(key), v, add)
+		}
+		for key, v := range before.Fields() {
+			if v.Set() && !now.Get(key).Exists() {
+				add(path.Child(key), "is not set any more, and was %s", brief(v))
+			}
+		}
+		return
+	}
+	a, b := before.Any(), now.Any()
+	switch {
+	case reflect.DeepEqual(a, b):
+	case len(path) == 0:
+		add(path, "is another document")
+	case !before.Set():
+		add(path, "is %s now, and was not set", brief(now))
+	case before.Type() == object.List && now.Type() == object.List:
+		more, less := missingItems(before, now), missingItems(now, before)
+		switch {
+		case len(more) > 0:
+			add(path, "holds %s now", Enumerate(more))
+		case len(less) > 0:
+			add(path, "does not hold %s any more", Enumerate(less))
+		default:
+			add(path, "has another order")
+		}
+	default:
+		add(path, "is %s now, and was %s", brief(now), brief(before))
+	}
+}
+
+// brief is a value in a message.
+func brief(v object.Value) string {
+	switch v.Type() {
+	case object.Map:
+		return "a mapping"
+	case object.List:
+		return "a list"
+	case object.Null:
+		return "null"
+	}
+	return v.Text()
+}
+
+// missingItems are the items of a list that another one does not hold; mappings and lists are not told apart.
+func missingItems(from, list object.Value) []string {
+	var out []string
+	for _, item := range list.Items() {
+		found := false
+		for _, other := range from.Items() {
+			found = found || reflect.DeepEqual(item.Any(), other.Any())
+		}
+		if name := brief(item); !found && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -162,7 +162,8 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	if err != nil {
 		return 0, err
 	}
-	report, files, failed := res.Report, res.Files, error(nil)
+	report, files := res.Report, res.Files
+	var failed error
 	switch {
 	case f.fix.diff:
 		report, files = res.Before, in.files

@@ -9,8 +9,8 @@ import (
 	"github.com/meshvet/meshvet/lint/report"
 )
 
-// fixEdits works out the replacements that fixes of a report consist of, each fix once. Only formats for programs ask for them: reading a
-// document again for each fix costs more than judging it.
+// fixEdits works out the replacements that fixes of a report consist of, each fix once. Only formats for programs ask for them: reading an
+// object again for each fix costs more than judging it.
 func fixEdits(rep *lint.Report) func(*lint.Finding, *lint.Fix) ([]report.Edit, error) {
 	type outcome struct {
 		edits []report.Edit
@@ -31,7 +31,7 @@ func fixEdits(rep *lint.Report) func(*lint.Finding, *lint.Fix) ([]report.Edit, e
 // byteOrderMark is how many bytes a byte-order mark takes.
 const byteOrderMark = 3
 
-// maxReportWork bounds what is read again for the fixes of a report, in bytes of documents; a second is worth some MiB.
+// maxReportWork bounds what is read again for the fixes of a report, in bytes of the objects' text; a second is worth a MiB or some.
 const maxReportWork = 4 << 20
 
 func editsOf(rep *lint.Report, f *lint.Finding, x *lint.Fix, work *int) ([]report.Edit, error) {
@@ -43,7 +43,7 @@ func editsOf(rep *lint.Report, f *lint.Finding, x *lint.Fix, work *int) ([]repor
 	if reason != "" {
 		return nil, errors.New(reason)
 	}
-	_, start, end, _ := o.Document()
+	start, end, _ := o.Span(nil)
 	if *work += end - start; *work > maxReportWork {
 		return nil, errors.New("it is not worked out here, since the report has so many fixes; meshvet fix does that")
 	}

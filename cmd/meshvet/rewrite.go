@@ -21,15 +21,15 @@ type workTree struct {
 }
 
 func openWorkTree(dir string) (*workTree, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, plainError(err))
 	}
-	root, err := os.OpenRoot(real)
+	root, err := os.OpenRoot(target)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", real, plainError(err))
+		return nil, fmt.Errorf("open %s: %w", target, plainError(err))
 	}
-	return &workTree{real, root}, nil
+	return &workTree{target, root}, nil
 }
 
 func (t *workTree) Close() error { return t.root.Close() }
@@ -49,14 +49,14 @@ func (e *treeFile) Close() error { return e.folder.Close() }
 
 // within returns the path of a file from the root of the tree, links resolved.
 func (t *workTree) within(abs string) (string, error) {
-	real, err := filepath.EvalSymlinks(abs)
+	target, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return "", plainError(err)
 	}
-	rel, err := filepath.Rel(t.dir, real)
+	rel, err := filepath.Rel(t.dir, target)
 	if err != nil || !filepath.IsLocal(rel) {
-		if real != abs {
-			return "", fmt.Errorf("it is a link to %s, outside %s, where nothing is changed; run meshvet there", filepath.ToSlash(real), filepath.ToSlash(t.dir))
+		if target != abs {
+			return "", fmt.Errorf("it is a link to %s, outside %s, where nothing is changed; run meshvet there", filepath.ToSlash(target), filepath.ToSlash(t.dir))
 		}
 		return "", fmt.Errorf("it lies outside %s, where nothing is changed; run meshvet there", filepath.ToSlash(t.dir))
 	}

@@ -29,7 +29,7 @@ func worksite(t *testing.T) (work *workTree, file, outside string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { work.Close() })
+	t.Cleanup(func() { _ = work.Close() })
 	return work, file, outside
 }
 
@@ -108,7 +108,7 @@ func TestStillNoticesReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	if err := e.still("old"); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestRewriteInMovedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	if err := os.Rename(filepath.Dir(file), filepath.Dir(file)+"-moved"); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,9 @@ func TestRewriteInMovedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmp.Close()
+	if err := tmp.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Lstat(filepath.Join(outside, name)); err == nil {
 		t.Error("written outside the tree")
 	}

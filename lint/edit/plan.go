@@ -18,8 +18,8 @@ const maxPlans = 8
 // maxBatch is how many fixes of one object are applied in a round.
 const maxBatch = 256
 
-// maxWork bounds what Fix reads again to see what its edits make of documents, in bytes; a second is worth some MiB.
-const maxWork = 128 << 20
+// maxWork bounds what Fix reads again to see what its edits make of objects, in bytes of their text; a second is worth a MiB or some.
+const maxWork = 64 << 20
 
 // plan is what a round would change.
 type plan struct {
@@ -188,9 +188,9 @@ func (fx *fixer) lower(o *object.Object, list []*proposal) *batch {
 	return both
 }
 
-// affords says whether a document may be read once more, and counts that.
+// affords says whether an object may be read once more, and counts that.
 func (fx *fixer) affords(o *object.Object) bool {
-	_, start, end, ok := o.Document()
+	start, end, ok := o.Span(nil)
 	if fx.work += end - start; ok && fx.work > maxWork {
 		fx.result.Unfinished = true
 		return false

@@ -42,18 +42,52 @@ func newTally(name string) *tally {
 	return &tally{Name: name, Claims: map[string]int{}, Fixes: map[string]int{}, Unshown: map[string]int{}}
 }
 
+// add puts another tally to this one.
+func (t *tally) add(other *tally) {
+	t.Files += other.Files
+	t.Outcome.Add(other.Outcome)
+	for _, x := range [...]struct{ to, from map[string]int }{{t.Claims, other.Claims}, {t.Fixes, other.Fixes}, {t.Unshown, other.Unshown}} {
+		for rule, n := range x.from {
+			x.to[rule] += n
+		}
+	}
+	t.Refused = append(t.Refused, other.Refused...)
+}
+
+// tallied shares work, and adds up what comes of the pieces in their order.
+func (p *prover) tallied(ctx context.Context, t *tally, pieces int, do func(ctx context.Context, by *prover, t *tally, piece int) error) error {
+	parts := make([]*tally, pieces)
+	err := p.share(ctx, pieces, func(ctx context.Context, by *prover, i int) error {
+		parts[i] = newTally(t.Name)
+		return do(ctx, by, parts[i], i)
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		t.add(part)
+	}
+	return nil
+}
+
 // corpus holds every manifest of some folders and files against Istio: what is predicted of it, and what findings on it claim.
 func (p *prover) corpus(ctx context.Context, t *tally, roots []string) error {
 	for _, root := range roots {
+		var paths []string
 		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
-				return err
+			if err == nil && !d.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+				paths = append(paths, path)
 			}
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return p.corpusFile(ctx, t, path)
+			return err
 		})
+		if err == nil {
+			err = p.tallied(ctx, t, len(paths), func(ctx context.Context, by *prover, t *tally, i int) error {
+				return by.corpusFile(ctx, t, paths[i])
+			})
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", root, err)
 		}
@@ -63,20 +97,15 @@ func (p *prover) corpus(ctx context.Context, t *tally, roots []string) error {
 
 // random is corpus for random meshes, from one seed on. Of each mesh one proxy is compiled, another one for the next.
 func (p *prover) random(ctx context.Context, t *tally, first, count uint64) error {
-	for seed := first; seed < first+count; seed++ {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	return p.tallied(ctx, t, int(count), func(ctx context.Context, by *prover, t *tally, i int) error { //nolint:gosec // so many meshes take years
+		seed := first + uint64(i) //nolint:gosec // it is not negative
 		m, err := agree.Random(seed)
 		if err != nil {
 			return err
 		}
 		all := m.Proxies()
-		if err := p.hold(ctx, t, m, all[seed%uint64(len(all)):][:1]); err != nil {
-			return err
-		}
-	}
-	return nil
+		return by.hold(ctx, t, m, all[seed%uint64(len(all)):][:1])
+	})
 }
 
 func (p *prover) corpusFile(ctx context.Context, t *tally, path string) error {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
@@ -441,5 +444,52 @@ func TestRefused(t *testing.T) {
 	result = newTally("x")
 	if err := p.hold(t.Context(), result, m, m.Proxies()[:1]); err != nil || len(result.Outcome.Died) != 1 || sum(result.Claims) > 0 {
 		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// However many provers share the work, the same comes of it, in the same order.
+func TestSharedWork(t *testing.T) {
+	odd := func() *predictor.Predictor {
+		return &predictor.Predictor{Change: func(job *oracle.Job, a *predictor.Answer) error {
+			if job.Proxy.Type == oracle.Router {
+				return &oracle.RefusedError{Job: job.ID, Reason: "no"}
+			}
+			a.Clusters["outbound|1||a"] = map[string]any{}
+			return nil
+		}}
+	}
+	alone, several := holder(t), holder(t)
+	alone.oracle, several.oracle = odd(), odd()
+	for range 3 {
+		several.beside = append(several.beside, &prover{rules: several.rules, oracle: odd()})
+	}
+	var tallies [2]*tally
+	for i, p := range []*prover{alone, several} {
+		tallies[i] = newTally("x")
+		if err := p.random(t.Context(), tallies[i], 0, 8); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.corpus(t.Context(), tallies[i], []string{"../../policies/testdata/port-level-resets", "../../rules/testdata/slow-failure"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(tallies[0], tallies[1]); diff != "" {
+		t.Errorf("(-one prover +four):\n%s", diff)
+	}
+	if x := tallies[0]; len(x.Outcome.Contradictions) < 3 || len(x.Refused) < 2 || sum(x.Claims) == 0 {
+		t.Errorf("too little to tell: %d contradictions, %d refused, %d claims", len(x.Outcome.Contradictions), len(x.Refused), sum(x.Claims))
+	}
+
+	late := errors.New("too late")
+	for _, p := range append(several.beside, several) {
+		p.oracle = &predictor.Predictor{Change: func(*oracle.Job, *predictor.Answer) error { return late }}
+	}
+	if err := several.random(t.Context(), newTally("x"), 0, 8); !errors.Is(err, late) {
+		t.Errorf("got %v", err)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(late)
+	if err := several.random(ctx, newTally("x"), 0, 8); !errors.Is(err, late) {
+		t.Errorf("of a run that was stopped: %v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -77,6 +78,16 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 		}
 	}()
 	p := &prover{oracle: client, rules: all, root: *root}
+	if verb == "corpus" { // the oracle does one job after the other, and waits while answers are compared
+		for range runtime.GOMAXPROCS(0) - 1 {
+			another, err := oracle.Start(ctx, *binary)
+			if err != nil {
+				return err
+			}
+			defer another.Close() //nolint:errcheck // the first one tells
+			p.beside = append(p.beside, &prover{oracle: another, rules: all, root: *root})
+		}
+	}
 	if verb == "refusals" {
 		return p.refusals(ctx, out, flags.Args()[1:])
 	}

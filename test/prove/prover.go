@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/linttest"
@@ -31,6 +33,38 @@ type prover struct {
 	// of is the mesh whose claims are being held, and compiled what the proxies get of it as it is, by type and namespace.
 	of       *agree.Mesh
 	compiled map[string]resources
+
+	// beside are provers with oracles of their own, among which work is shared.
+	beside []*prover
+}
+
+// share has the pieces of some work done, by the prover and those beside it, each piece by one of them. The error is that of the first
+// piece that fails; those after it may be left undone.
+func (p *prover) share(ctx context.Context, pieces int, do func(ctx context.Context, by *prover, piece int) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, pieces)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, by := range append([]*prover{p}, p.beside...) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= pieces || ctx.Err() != nil {
+					return
+				}
+				if errs[i] = do(ctx, by, i); errs[i] != nil {
+					stop()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	at := slices.IndexFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, context.Canceled) })
+	if at >= 0 {
+		return errs[at]
+	}
+	return errors.Join(errs...)
 }
 
 // prove checks the claims of one rule. faults are claims that do not hold; an error is anything that keeps them from being checked.

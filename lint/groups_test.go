@@ -34,7 +34,9 @@ func TestJudgeGroups(t *testing.T) {
 	weak := simple("DR202", object.DestinationRule, finds(object.Path{"spec"}, "weak"))
 	on, louder := engineWith(t, "version: 1", strong, weak), engineWith(t, "rules: {SE101: error}", strong, weak)
 	off, elsewhere := engineWith(t, "rules: {SE101: off}", strong, weak), engineWith(t, "istio: {clusterDomain: other.local}", strong, weak)
-	by := func(e *lint.Engine) func(*object.File) *lint.Engine { return func(*object.File) *lint.Engine { return e } }
+	by := func(e *lint.Engine) func(*object.File) *lint.Engine {
+		return func(*object.File) *lint.Engine { return e }
+	}
 	both := func(a, b *lint.Engine) []lint.Group {
 		return []lint.Group{
 			{Engine: a, Files: []*object.File{dr}, Around: []*object.File{se}, EngineOf: by(b)},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -256,6 +257,32 @@ func TestReadConfigExtendsNoFile(t *testing.T) {
 	_, problems := lint.ReadConfig("cfg", []byte("extends: [strict, base.yaml]\n"))
 	if len(problems) != 1 || !strings.Contains(problems[0].Message, `"base.yaml" is a file, and this configuration, which is read by itself, can extend presets only: recommended, strict`) {
 		t.Errorf("problems %v", problems)
+	}
+}
+
+// A bomb of aliases, depth without end and the like are problems like others, and cost next to nothing.
+func TestHostileConfigurations(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 10), ","))
+	}
+	for name, text := range map[string]string{
+		"aliases":            bomb + "exclude: *j\n",
+		"depth":              "rules: " + strings.Repeat("{a: ", 5000) + strings.Repeat("}", 5000),
+		"an alias of itself": "rules: &a {DR202: *a}\n",
+		"no text":            "\xff\xfe\x00",
+		"large":              "exclude: [" + strings.Repeat("'x/**',", 1<<19) + "]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, problems := loadConfig(t, "x/.meshvet.yaml", map[string]string{"x/.meshvet.yaml": "extends: [../y.yaml]", "y.yaml": text})
+			if len(problems) == 0 || problems[0].Location.File != "y.yaml" {
+				t.Errorf("problems %v", problems)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
 	}
 }
 

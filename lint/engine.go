@@ -104,7 +104,7 @@ func (e *Engine) runFiles(ctx context.Context, ix *mesh.Index, targets, around [
 	for i, o := range targets {
 		list[i] = target{engine: e, object: o, view: ViewFiles}
 	}
-	return runTargets(ctx, ix, list, around)
+	return runTargets(ctx, ix, list, around, nil)
 }
 
 // target is an object to judge.
@@ -117,8 +117,9 @@ type target struct {
 	only      map[string]bool // IDs of the rules that are run on it; nil = all
 }
 
-// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged.
-func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object) (*Report, error) {
+// runTargets judges targets in the light of one mesh. around are objects that would be targets if their files were judged, by what engineOf
+// says.
+func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object, engineOf func(*object.File) *Engine) (*Report, error) {
 	visits := make([]visit, len(targets))
 	err := eachOf(ctx, len(targets), func(i int) {
 		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
@@ -152,7 +153,7 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	near, err := beside(ctx, ix, around, targets, visits)
+	near, err := beside(ctx, ix, around, engineOf, targets, visits)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +216,9 @@ func eachOf(ctx context.Context, n int, f func(int)) error {
 }
 
 // beside returns the findings on objects around the judged ones which may supersede some of those that are found, so that a file that is
-// judged alone has the findings that it has in a run over everything. They are judged by the engine of what they may supersede.
-func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, targets []target, visits []visit) ([]Finding, error) {
+// judged alone has the findings that it has in a run over everything. They are judged by the engine of their file, or, if none is known, by that
+// of what they may supersede.
+func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, engineOf func(*object.File) *Engine, targets []target, visits []visit) ([]Finding, error) {
 	if len(around) == 0 {
 		return nil, nil
 	}
@@ -240,7 +242,11 @@ func beside(ctx context.Context, ix *mesh.Index, around []*object.Object, target
 				}
 				if rules[o] == nil {
 					rules[o] = map[string]bool{}
-					near = append(near, target{engine: targets[i].engine, object: o, view: ViewFiles, only: rules[o]})
+					e := targets[i].engine
+					if own := o.File(); engineOf != nil && own != nil {
+						e = cmp.Or(engineOf(own), e)
+					}
+					near = append(near, target{engine: e, object: o, view: ViewFiles, only: rules[o]})
 				}
 				for _, id := range rivals {
 					rules[o][id] = true
@@ -576,7 +582,7 @@ func (in *Input) inOrder() []*object.File {
 
 // Lint judges files: it cuts them into mesh scopes, runs the rules in each, and accounts for every file.
 func (e *Engine) Lint(ctx context.Context, in Input) (*Report, error) {
-	return LintGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
+	return JudgeGroups(ctx, []Group{{Engine: e, Files: in.Files, Around: in.Around}}, in.Dir)
 }
 
 // account makes a report that says what became of every file.

@@ -136,10 +136,10 @@ const maxTold = 5
 func DocumentChanges(before, now *object.Document) (told string, at object.Location) {
 	var list []string
 	add := func(path object.Path, format string, args ...any) {
-		if len(list) == 0 {
+		if len(list) == 0 && now.Root().Exists() { // an empty document has no places
 			at = now.LocateKey(path)
 		}
-		list = append(list, object.Abridge(path.String()+" "+fmt.Sprintf(format, args...)))
+		list = append(list, object.Abridge(strings.TrimSpace(path.String()+" "+fmt.Sprintf(format, args...))))
 	}
 	compareFields(nil, before.Root(), now.Root(), add)
 	if n := len(list) - maxTold; n > 0 {
@@ -150,13 +150,14 @@ func DocumentChanges(before, now *object.Document) (told string, at object.Locat
 
 // compareFields compares two values, and enters mappings.
 func compareFields(path object.Path, before, now object.Value, add func(object.Path, string, ...any)) {
-	if before.Type() == object.Map && now.Type() == object.Map {
+	isMap := func(v object.Value) bool { return v.Type() == object.Map || len(path) == 0 && !v.Set() } // an empty document says nothing
+	if isMap(before) && isMap(now) {
 		for key, v := range now.Fields() {
 			compareFields(path.Child(key), before.Get(key), v, add)
 		}
 		for key, v := range before.Fields() {
 			if v.Set() && !now.Get(key).Exists() {
-				add(path.Child(key), "is not set any more, and was %s", brief(v))
+				add(path.Child(key), "is not set any more, and was %s", brief(path, v))
 			}
 		}
 		return
@@ -166,9 +167,7 @@ func compareFields(path object.Path, before, now object.Value, add func(object.P
 	case reflect.DeepEqual(a, b):
 	case len(path) == 0:
 		add(path, "is another document")
-	case !before.Set():
-		add(path, "is %s now, and was not set", brief(now))
-	case before.Type() == object.List && now.Type() == object.List:
+	case now.Type() == object.List && (before.Type() == object.List || !before.Set() && now.Len() > 0):
 		more, less := missingItems(before, now), missingItems(now, before)
 		switch {
 		case len(more) > 0:
@@ -178,14 +177,20 @@ func compareFields(path object.Path, before, now object.Value, add func(object.P
 		default:
 			add(path, "has another order")
 		}
+	case !before.Set():
+		add(path, "is %s now, and was not set", brief(path, now))
 	default:
-		add(path, "is %s now, and was %s", brief(now), brief(before))
+		add(path, "is %s now, and was %s", brief(path, now), brief(path, before))
 	}
 }
 
-// brief is a value in a message.
-func brief(v object.Value) string {
+// brief is a value in a message. What YAML makes of off is a severity where that is wanted.
+func brief(path object.Path, v object.Value) string {
 	switch v.Type() {
+	case object.Bool:
+		if len(path) > 0 && path[0] == "rules" && !v.Bool() {
+			return Off.String()
+		}
 	case object.Map:
 		return "a mapping"
 	case object.List:
@@ -196,15 +201,21 @@ func brief(v object.Value) string {
 	return v.Text()
 }
 
-// missingItems are the items of a list that another one does not hold; mappings and lists are not told apart.
+// missingItems are the first few items of a list that another one does not hold; mappings and lists are not told apart by their names.
 func missingItems(from, list object.Value) []string {
+	spelt := func(v object.Value) string { return fmt.Sprintf("%T %v", v.Any(), v.Any()) }
+	have := map[string]bool{}
+	for _, item := range from.Items() {
+		have[spelt(item)] = true
+	}
 	var out []string
 	for _, item := range list.Items() {
-		found := false
-		for _, other := range from.Items() {
-			found = found || reflect.DeepEqual(item.Any(), other.Any())
-		}
-		if name := brief(item); !found && !slices.Contains(out, name) {
+		name := brief(nil, item)
+		switch {
+		case have[spelt(item)] || slices.Contains(out, name):
+		case len(out) == maxTold:
+			return append(out, "more")
+		default:
 			out = append(out, name)
 		}
 	}

@@ -16,12 +16,15 @@ type Group struct {
 	Engine *Engine
 	Files  []*object.File // files whose objects are judged
 	Around []*object.File // files that are context only; those of another group may be among them
+	// EngineOf returns the engine that would judge one of Around: what is found there may say the cause of what is found here. nil, and a
+	// nil engine, mean Engine.
+	EngineOf func(*object.File) *Engine
 }
 
-// LintGroups judges files of which some are under another configuration than others. Groups that see the same files, cut into meshes
+// JudgeGroups judges files of which some are under another configuration than others. Groups that see the same files, cut into meshes
 // and read in the same way, are judged together, so that of two findings with one cause one is left out, whatever group it is of. No file
 // is in two groups. dir is that of Input.
-func LintGroups(ctx context.Context, groups []Group, dir string) (*Report, error) {
+func JudgeGroups(ctx context.Context, groups []Group, dir string) (*Report, error) {
 	r := accountGroups(groups)
 	views, err := viewsOf(groups, dir)
 	if err != nil {
@@ -35,7 +38,7 @@ func LintGroups(ctx context.Context, groups []Group, dir string) (*Report, error
 				part.Profile = part.Profile.merge(g.Engine.profileOf(nil))
 			}
 			if len(targets) > 0 {
-				if part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, around); err != nil {
+				if part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, around, v.groups[0].EngineOf); err != nil {
 					return nil, err
 				}
 			}

@@ -34,7 +34,7 @@ func (e *Engine) Review(ctx context.Context, ix *mesh.Index, r Review, around []
 	for _, o := range around {
 		add(target{object: o})
 	}
-	report, err := runTargets(ctx, ix, targets, nil)
+	report, err := runTargets(ctx, ix, targets, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -341,14 +341,14 @@ func (e *Engine) rulesFor(o *object.Object) (*ruleSet, error) {
 	if len(e.conditions) == 0 {
 		return e.plain, nil
 	}
-	var inFile []bool
+	inFile := make([]bool, len(e.conditions)) // what comes from a cluster is in none
 	if f := o.File(); f != nil {
 		inFile = e.pathsHold(f.Name)
 	}
 	domain := cmp.Or(e.config.Mesh.ClusterDomain, defaultClusterDomain)
 	return e.rulesWhere(func(i int) bool {
 		c := &e.conditions[i]
-		return (len(c.Paths) == 0 || inFile != nil && inFile[i]) && c.holdsFor(o, domain)
+		return (len(c.Paths) == 0 || inFile[i]) && c.holdsFor(o, domain)
 	})
 }
 

@@ -79,7 +79,7 @@ func EarlierGroups(ctx context.Context, groups []Group, dir string, now *Report)
 					targets[i].only = map[string]bool{}
 				}
 			}
-			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil)
+			part, err := runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, nil, nil)
 			if err != nil {
 				return nil, err
 			}

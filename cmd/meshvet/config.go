@@ -106,11 +106,11 @@ func (w *walker) readInside(root string) func(string) ([]byte, error) {
 		if err != nil {
 			return nil, plainError(err)
 		}
-		real, err := filepath.EvalSymlinks(root)
+		top, err := filepath.EvalSymlinks(root)
 		if err != nil {
 			return nil, plainError(err)
 		}
-		if rel, err := filepath.Rel(real, file); err != nil || !filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(top, file); err != nil || !filepath.IsLocal(rel) {
 			return nil, errors.New("is a link that leads out of the repository")
 		}
 		data, err := readRegular(file)

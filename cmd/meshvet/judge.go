@@ -66,16 +66,39 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	if err != nil {
 		return nil, err
 	}
-	return lint.LintGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
+	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
 }
 
-// groups puts files under their configurations; files of one that is wrong are left out. What a group sees is what a run over its files alone would: what the context of its
-// configuration names. By default that is the repository, and whatever else is judged.
+// changes adds what the rules say of changes to what decides, under the configuration of the first path.
+func (j *judge) changes(rep *lint.Report, list []lint.GateChange) error {
+	if len(list) == 0 {
+		return nil
+	}
+	engine, err := lint.New(j.rules, j.configs.of(j.configs.start).Config)
+	if err != nil {
+		return err
+	}
+	engine.JudgeChanges(rep, list)
+	return nil
+}
+
+// groups puts files under their configurations; files of one that is wrong are left out. What a group sees is what a run over its files
+// alone would: what the context of its configuration names. By default that is the repository, and whatever else is judged.
 func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 	all := j.configs.governing(files)
 	out := make([]lint.Group, 0, len(all))
+	engines := map[*settings]*lint.Engine{}
+	engineOf := func(f *object.File) *lint.Engine {
+		s := j.configs.ofFile(f.Name)
+		e, made := engines[s]
+		if !made && len(s.problems) == 0 {
+			e, _ = lint.New(j.rules, s.Config) // one that is wrong judges nothing
+			engines[s] = e
+		}
+		return e
+	}
 	for _, g := range all {
-		group := lint.Group{Files: g.files, Around: around}
+		group := lint.Group{Files: g.files, Around: around, EngineOf: engineOf}
 		if len(all) > 1 {
 			group.Around = j.inView(&g, files, around)
 		}
@@ -90,6 +113,7 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		if err != nil {
 			return nil, err
 		}
+		engines[g.config] = group.Engine
 		out = append(out, group)
 	}
 	return out, nil

@@ -93,6 +93,12 @@ configuration names rules that nothing silences.
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
 
+--since REV reports only what a change brings in: what was not found in the tree at git revision REV. main... stands for the commit in
+which HEAD left main. Files and objects may have moved. What the change brings in elsewhere, such as a second DestinationRule for the
+host of one that has not changed, is among it, and says so. --config-from REV takes the configuration, what it extends and the baseline
+from a revision, whatever the change does to them. With either, changes to them and new suppressions are told (MV909). git is run to
+read the revision; nothing that the repository configures is.
+
 The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
 its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
@@ -331,6 +337,7 @@ type inputs struct {
 	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
+	gate   []lint.GateChange // what of the instructions differs from the revision
 }
 
 // lint reads the inputs and judges them.
@@ -360,8 +367,14 @@ func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (
 	if err := r.settleBaseline(ctx, rep, &now); err != nil {
 		return nil, err
 	}
+	var before *lint.Report
 	if r.since != nil {
-		if err := r.since.compare(ctx, r, in, files, rep); err != nil {
+		if before, err = r.since.compare(ctx, r, in, files, rep); err != nil {
+			return nil, err
+		}
+	}
+	if r.since != nil || r.trusted != nil {
+		if err := r.tellGate(ctx, &now, rep, before); err != nil {
 			return nil, err
 		}
 	}
@@ -410,8 +423,13 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.since != nil || r.trusted != nil {
+		if in.gate, err = r.changedInstructions(ctx, in.files); err != nil {
+			return nil, err
+		}
+	}
 	var rules []lint.Rule
-	if len(judged) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+	if len(judged) > 0 || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
 		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err

@@ -409,20 +409,33 @@ func (s *since) load(ctx context.Context, list []oldFile) ([]*object.File, error
 	return out, errors.Join(failed, errors.Join(errs...))
 }
 
-// compare takes what was found at the revision too out of a report about files, which may have been fixed since they were read.
-func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*object.File, rep *lint.Report) error {
+// earlier reads and judges what a run reads as it was. The report is nil if nothing of that has changed.
+func (s *since) earlier(ctx context.Context, r *lintRun, in *inputs, rep *lint.Report) (*before, *lint.Report, error) {
+	if s.was == nil {
+		var err error
+		if s.was, err = s.read(ctx, r, in); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !s.was.changed {
+		return s.was, nil, nil
+	}
+	report, err := in.judge.earlier(ctx, s.was.files, s.was.around, rep)
+	return s.was, report, err
+}
+
+// compare takes what was found at the revision too out of a report about files, which may have been fixed since they were read. It
+// returns the report about the revision, if it needed one.
+func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*object.File, rep *lint.Report) (*lint.Report, error) {
 	b := &lint.Before{
 		Since:     lint.Since{Revision: s.tree.Name(), Commit: s.tree.Commit()},
 		Unchanged: func(string) bool { return false },
 	}
 	if len(rep.Findings) > 0 {
-		if s.was == nil {
-			var err error
-			if s.was, err = s.read(ctx, r, in); err != nil {
-				return err
-			}
+		was, report, err := s.earlier(ctx, r, in, rep)
+		if err != nil {
+			return nil, err
 		}
-		was := s.was
 		for _, sub := range slices.Sorted(maps.Keys(was.nested)) {
 			if was.nested[sub] {
 				rep.Skipped = append(rep.Skipped, lint.Skip{
@@ -432,15 +445,10 @@ func (s *since) compare(ctx context.Context, r *lintRun, in *inputs, files []*ob
 				})
 			}
 		}
-		if was.changed {
-			var err error
-			if b.Report, err = in.judge.earlier(ctx, was.files, was.around, rep); err != nil {
-				return err
-			}
-		}
+		b.Report = report
 		b.Now, b.Then = slices.Concat(files, in.around), slices.Concat(was.files, was.around)
 		b.Unchanged = func(name string) bool { return was.unchanged[name] }
 	}
 	rep.Compare(b)
-	return nil
+	return b.Report, nil
 }

@@ -3,7 +3,8 @@
 // A folder testdata/<rule-name> holds cases: bad*.yaml, whose findings are announced by comments `# want ID "regexp"` on the
 // line where they start; good*.yaml, in which the rule finds nothing; and for each bad file a <bad>.fixed.yaml, in which no
 // rule finds anything above info. Each fix of a finding in a bad file is tried by itself. In gone*.yaml the first object is removed, and
-// what the rule says of that is announced at the object, if anything. Files named context*.yaml are read as context of all cases, <case>.context.yaml of one;
+// what the rule says of that is announced at the object, if anything. Files named context*.yaml are read as context of all cases,
+// <case>.context.yaml of one; <case>.before.yaml is the file before the change that made it what it is.
 // config.yaml configures all cases, <case>.config.yaml one. The mesh counts as completely known unless the configuration says
 // context.complete. findings.golden holds all that the rule says of the bad files. proof.yaml and proof.golden belong to test/prove.
 package linttest
@@ -42,6 +43,7 @@ type Case struct {
 	Gone    bool // the first object of the file is removed
 	Config  *lint.Config
 	Context []*object.File
+	Before  *object.File // the file as it was before a change that is judged; nil = there is no change
 }
 
 // Name is the case's file name without its ending.
@@ -63,7 +65,7 @@ func Cases(dir, rule string) ([]Case, error) {
 		name := e.Name()
 		path := filepath.Join(folder, name)
 		switch {
-		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), name == "config.yaml":
+		case strings.HasSuffix(name, ".fixed.yaml"), strings.HasSuffix(name, ".config.yaml"), strings.HasSuffix(name, ".context.yaml"), strings.HasSuffix(name, ".before.yaml"), name == "config.yaml":
 		case name == proof.ClaimsName, name == proof.GoldenName, name == goldenName:
 		case strings.HasPrefix(name, "context"):
 			f, err := Load(path)
@@ -87,6 +89,13 @@ func Cases(dir, rule string) ([]Case, error) {
 				return nil, err
 			}
 			c.Context = append(c.Context, f)
+		}
+		if own := stem + ".before.yaml"; exists(own) {
+			f, err := Load(own)
+			if err != nil {
+				return nil, err
+			}
+			c.Before = f
 		}
 		c.Config = &lint.Config{}
 		for _, path := range []string{stem + ".config.yaml", filepath.Join(folder, "config.yaml")} {
@@ -161,7 +170,16 @@ func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, erro
 	if err != nil {
 		return nil, err
 	}
-	return e.Lint(context.Background(), lint.Input{Files: files, Around: c.Context})
+	report, err := e.Lint(context.Background(), lint.Input{Files: files, Around: c.Context})
+	if err != nil || c.Before == nil {
+		return report, err
+	}
+	before, err := e.Earlier(context.Background(), lint.Input{Files: []*object.File{c.Before}, Around: c.Context}, report)
+	if err != nil {
+		return nil, err
+	}
+	e.JudgeChanges(report, lint.SuppressionChanges(report, before, "the revision", func(string) bool { return true }))
+	return report, nil
 }
 
 // Removal judges what the removal of the first object of a file leaves behind, under a case's configuration.
@@ -316,10 +334,10 @@ func Faults(rules []lint.Rule, r *lint.Rule, c Case) []string {
 	return f.list
 }
 
-// Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them. A rule about suppressions needs
-// all those that these may name.
+// Superseding picks the rules by which findings of a rule may be left out: a look-alike may count on them. A rule about suppressions, or about
+// changes to them, needs all those that these may name.
 func Superseding(m *lint.Meta, all []lint.Rule) []lint.Rule {
-	ofAll := slices.ContainsFunc(all, func(r lint.Rule) bool { return r.ID == m.ID && r.CheckSuppression != nil })
+	ofAll := slices.ContainsFunc(all, func(r lint.Rule) bool { return r.ID == m.ID && (r.CheckSuppression != nil || r.CheckChange != nil) })
 	return slices.DeleteFunc(slices.Clone(all), func(other lint.Rule) bool {
 		return other.ID == m.ID || !ofAll && !m.Yields && !other.Yields && !slices.ContainsFunc(other.Supersedes, func(s lint.Supersede) bool { return s.Rule == m.ID })
 	})

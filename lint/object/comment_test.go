@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -165,7 +166,7 @@ func checkComments(text string) error {
 	for p := range split(f.text) {
 		b := treeBuilder{limits: fuzzLimits, text: f.text}
 		if _, err := b.parse(p.start, p.end); err != nil {
-			return nil //nolint:nilerr // what cannot be read has no comments
+			return nil // what cannot be read has no comments
 		}
 	}
 	kept, more := f.Comments()
@@ -203,7 +204,7 @@ func decoded(text string) (string, bool) {
 		for {
 			var n yaml.Node
 			err := dec.Decode(&n)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

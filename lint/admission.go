@@ -309,6 +309,20 @@ func operatorOf(name string) selection.Operator {
 	}
 }
 
+// OperatorName is an operator of a selector as matchExpressions spell it.
+func OperatorName(op selection.Operator) string {
+	switch op {
+	case selection.In, selection.Equals, selection.DoubleEquals:
+		return "In"
+	case selection.NotIn, selection.NotEquals:
+		return "NotIn"
+	case selection.Exists:
+		return "Exists"
+	default:
+		return "DoesNotExist"
+	}
+}
+
 // check reports the words that mean none of the rules.
 func (a *Admission) check(rules []Rule) []object.Problem {
 	var problems []object.Problem

@@ -15,7 +15,8 @@ import (
 
 // Config is what a .meshvet.yaml and the flags that outrank it say.
 type Config struct {
-	Source  string // the file, "" for the defaults
+	Source  string   // the file, "" for the defaults
+	Files   []string // that file and those that it extends, as often as they are read
 	Version int
 	// Folder is what paths and globs are relative to: absolute, with forward slashes. "" = whoever reads the configuration knows.
 	Folder string
@@ -49,6 +50,9 @@ type Config struct {
 	Enable, Disable []string
 	// Profile asks for the time that each rule takes, which makes a run slower.
 	Profile bool
+	// Partial says that the files are some that somebody picked, and that nothing was looked for beside them: what does not show may be due
+	// to what is not there.
+	Partial bool
 	// Clock tells the time at which a suppression is held against its last day; nil = time.Now.
 	Clock func() time.Time
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.
@@ -62,8 +66,9 @@ type RuleConfig struct {
 	Severity *Severity // Off switches the rule off
 	Options  map[string]any
 
-	at      object.Location // of the rule's name
-	options map[string]object.Location
+	at         object.Location // of the rule's name
+	severityAt object.Location
+	options    map[string]object.Location
 }
 
 // ReadConfig reads a configuration file by itself: it can extend presets, not files. Unknown keys and wrong values are problems with
@@ -280,12 +285,14 @@ func (r *configReader) rules(at object.Path, v object.Value) map[string]RuleConf
 		path := at.Child(name)
 		rc := RuleConfig{at: r.doc.LocateKey(path), options: map[string]object.Location{}}
 		if setting.Type() == object.String || setting.Type() == object.Bool { // DR202: error
-			rc.Severity = r.severity(path, setting)
+			rc.Severity, rc.severityAt = r.severity(path, setting), rc.at
 			out[name] = rc
 			continue
 		}
 		r.read(path, setting, map[string]func(object.Path, object.Value){
-			"severity": func(at object.Path, v object.Value) { rc.Severity = r.severity(at, v) },
+			"severity": func(at object.Path, v object.Value) {
+				rc.Severity, rc.severityAt = r.severity(at, v), r.doc.LocateKey(at)
+			},
 			"options": func(at object.Path, v object.Value) {
 				if v.Type() != object.Map {
 					r.fail(at, "%s is %s; a mapping is wanted", where(at), typeName(v))
@@ -498,3 +505,6 @@ func (m *Meta) optionValue(name string, value any) (any, error) {
 	}
 	return nil, fmt.Errorf("%s has no option %q%s", m.ID, name, didYouMean(name, names))
 }
+
+// CheckIstioVersion says what is wrong with a version of Istio; nil if meshvet knows it.
+func CheckIstioVersion(version string) error { return schema.CheckVersion(version) }

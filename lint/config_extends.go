@@ -72,6 +72,7 @@ func (l *loading) file(file, folder string, text []byte, chain []string) bool {
 		l.problems = append(l.problems, *p)
 		return false
 	}
+	l.cfg.Files = append(l.cfg.Files, l.name(file))
 	r := &configReader{doc: doc, folder: folder, trace: l.Trace}
 	if v := doc.Root().Get("extends"); v.Set() {
 		l.extends(r, v, file, append(slices.Clip(chain), file))
@@ -196,9 +197,6 @@ func (l *loading) place(folder string) {
 	eachOverride(func(o *Override) { above(o.folder, o.Paths) })
 
 	c.Folder = home
-	if c.Baseline != "" {
-		c.Baseline = path.Join(strings.TrimPrefix(strings.TrimPrefix(c.baselineIn, home), "/"), c.Baseline)
-	}
 	replace := func(globs []string, from string) {
 		if from == home {
 			return // they stay as they are written

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/linttest/configmistakes"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -56,51 +57,17 @@ istio:
 	}
 }
 
+// TestReadConfigMistakes holds the reader to mistakes that the schema's test knows too.
 func TestReadConfigMistakes(t *testing.T) {
-	for _, c := range []struct{ name, text, at, want string }{
-		{"unknown key", "version: 1\nexlude: []\n", ":2:1", `unknown key "exlude" in the configuration; did you mean "exclude"?`},
-		{"unknown key below", "istio:\n  meshconfig: {}\n", ":2:3", `did you mean "meshConfig"?`},
-		{"far from any key", "istio:\n  qqqqqqqqqqqq: 1\n", ":2:3", "known are"},
-		{"version", "version: 2\n", ":1:10", "version 2 is not supported"},
-		{"quoted version", "version: '1'\n", ":1:10", "without quotes"},
-		{"scopes of one name", "scopes:\n- {name: x, paths: [a]}\n- {name: z, paths: [b]}\n- {name: x, paths: [c]}\n", ":4:10", `scope "x" is defined twice, first as scopes[0]`},
-		{"preset", "extends: [recomended]\n", ":1:11", `"recomended" is no preset; did you mean "recommended"?`},
-		{"preset as text", "extends: strict\n", ":1:10", "extends is a string; a list is wanted"},
-		{"severity", "rules:\n  SE101: fatal\n", ":2:10", `severity "fatal" is not one of off, info, warning, error`},
-		{"pattern", "exclude: ['[']\n", ":1:11", "not a valid pattern"},
-		{"pattern of braces", "exclude: ['" + strings.Repeat("{a,}", 9) + "']\n", ":1:11", "stands for more than 256 patterns"},
-		{"pattern of one brace", "scopes:\n- {name: x, paths: ['{" + strings.Repeat("a,", 256) + "b}']}\n", ":2:21", "stands for more than 256 patterns"},
-		{"pattern of nested braces", "context: ['{" + strings.Repeat("{a,b},", 127) + "c,d,[{],\\,}" + "{e,f}']\n", ":1:11", "stands for more than 256 patterns"},
-		{"empty pattern", "exclude: [a, '']\n", ":1:14", "matches no file"},
-		{"negated pattern", "exclude: ['!a']\n", ":1:11", "cannot be negated"},
-		{"absolute pattern", "exclude: [/a]\n", ":1:11", "relative to the configuration's folder"},
-		{"absolute context", "context: {paths: [/etc/hosts]}\n", ":1:19", "relative to the configuration's folder"},
-		{"outside", "exclude: [../**]\n", ":1:11", "matches no file: only what is below"},
-		{"outside by a detour", "scopes:\n- {name: x, paths: [a/../..]}\n", ":2:21", "matches no file: only what is below"},
-		{"list wanted", "exclude: x\n", ":1:10", "a list is wanted"},
-		{"kind", "context:\n  complete: [Servise]\n", ":2:14", `did you mean "Service"?`},
-		{"version as number", "istio:\n  version: 1.30\n", ":2:12", "quote the version"},
-		{"version as another number", "istio:\n  version: 1.20\n", ":2:12", "YAML reads 1.20 as the number 1.2"},
-		{"no version", "istio:\n  version: '0.5'\n", ":2:12", "0.5\" is not a version of Istio"},
-		{"no version of ours", "istio:\n  version: '1.70000'\n", ":2:12", "1.70000\" is not a version of Istio"},
-		{"options as a list", "rules:\n  DR202:\n    options: [1]\n", ":3:5", "a list; a mapping is wanted"},
-		{"dataplane", "istio:\n  dataplane: ambiant\n", ":2:14", "is not one of sidecar, ambient, mixed"},
-		{"boolean", "istio:\n  dnsCapture: maybe\n", ":2:15", "true or false is wanted"},
-		{"scope", "scopes:\n- name: x\n", ":2:3", "a scope takes a name and paths"},
-		{"syntax", "rules: [\n", ":", "cannot be read"},
-		{"two documents", "version: 1\n---\nversion: 1\n", ":2:1", "more than one YAML document"},
-		{"duplicate key", "version: 1\nversion: 1\n", ":2:1", "already set"},
-		{"not a mapping", "- x\n", ":1:1", "a mapping is wanted"},
-		{"article", "istio: 5\n", ":1:8", "istio is an integer; a mapping is wanted"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, problems := lint.ReadConfig("cfg", []byte(c.text))
+	for _, c := range configmistakes.All() {
+		t.Run(c.Name, func(t *testing.T) {
+			_, problems := lint.ReadConfig("cfg", []byte(c.Text))
 			if len(problems) == 0 {
 				t.Fatal("no problem")
 			}
 			p := problems[0]
-			if !strings.Contains(p.Message, c.want) || !strings.HasPrefix(p.Location.String(), "cfg"+c.at) {
-				t.Errorf("%s: %s\nwant %s: …%s…", p.Location, p.Message, c.at, c.want)
+			if !strings.Contains(p.Message, c.Want) || !strings.HasPrefix(p.Location.String(), "cfg"+c.At) {
+				t.Errorf("%s: %s\nwant %s: …%s…", p.Location, p.Message, c.At, c.Want)
 			}
 		})
 	}

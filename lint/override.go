@@ -40,6 +40,13 @@ func (c *Config) layers() []Layer {
 	return append(slices.Clip(c.Inherited), Layer{Rules: c.Rules, Overrides: c.Overrides})
 }
 
+// SelectsLabels says whether which rules run on an object depends on its labels.
+func (c *Config) SelectsLabels() bool {
+	return slices.ContainsFunc(c.layers(), func(l Layer) bool {
+		return slices.ContainsFunc(l.Overrides, func(o Override) bool { return o.Labels != nil })
+	})
+}
+
 // ForgetRules drops what the configuration says about rules, for runs that need none.
 func (c *Config) ForgetRules() {
 	c.Rules, c.Overrides, c.Inherited, c.Admission, c.Suppressions = nil, nil, nil, Admission{}, SuppressionConfig{}

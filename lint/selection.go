@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ type selected struct {
 	severity *Severity // set for the rule
 	preset   Severity  // what the presets say
 	options  map[string]any
+
+	from      Origin // of enabled and severity
+	optionsOf map[string]Origin
 }
 
 // settler works out, from all layers of a configuration, what becomes of each rule.
@@ -94,7 +98,10 @@ func (s *settler) presets() map[string]selected {
 		r := &s.rules[i]
 		setting := selected{
 			enabled: slices.ContainsFunc(presets, func(p string) bool { return slices.Contains(r.Presets, p) }),
-			preset:  r.SeverityUnder(strictest), options: map[string]any{},
+			preset:  r.SeverityUnder(strictest), options: map[string]any{}, from: Origin{Preset: Recommended},
+		}
+		if strictest == Strict && (!slices.Contains(r.Presets, Recommended) || setting.preset != r.Severity) {
+			setting.from.Preset = Strict
 		}
 		for _, o := range r.Options {
 			setting.options[o.Name] = o.DefaultUnder(strictest)
@@ -123,6 +130,7 @@ func (s *settler) settle(config map[string]RuleConfig, out map[string]selected) 
 		if rc.Severity != nil {
 			setting.enabled = *rc.Severity != Off
 			setting.severity = rc.Severity
+			setting.from = Origin{At: rc.severityAt}
 		}
 		for _, key := range sortedKeys(rc.Options) {
 			value, err := r.optionValue(key, rc.Options[key])
@@ -131,6 +139,10 @@ func (s *settler) settle(config map[string]RuleConfig, out map[string]selected) 
 				continue
 			}
 			setting.options[key] = value
+			if setting.optionsOf == nil {
+				setting.optionsOf = map[string]Origin{}
+			}
+			setting.optionsOf[key] = Origin{At: rc.options[key]}
 		}
 		out[r.ID] = setting
 	}
@@ -149,6 +161,7 @@ func (s *settler) flags(out map[string]selected) {
 				hit = true
 				setting := out[r.ID]
 				setting.enabled = enabled
+				setting.from = Origin{Flag: cmp.Or(from, flag)}
 				if enabled && setting.severity != nil && *setting.severity == Off {
 					setting.severity = nil
 				}
@@ -169,6 +182,69 @@ func (s *settler) flags(out map[string]selected) {
 		disable()
 		enable()
 	}
+}
+
+// Origin is where a value of the configuration comes from: a place in a file, a flag or the variable that stands for it, or a preset.
+type Origin struct {
+	At     object.Location // File is "" if it is no place
+	Flag   string
+	Preset string
+}
+
+// RuleSetting is what a configuration says about one rule.
+type RuleSetting struct {
+	Rule     *Meta
+	Severity Severity // Off if the rule is not on
+	// Fixed says that findings have this severity, whatever the rule thinks of them.
+	Fixed   bool
+	From    Origin
+	Options []OptionSetting
+}
+
+// OptionSetting is the value of an option of a rule.
+type OptionSetting struct {
+	Name  string
+	Value any
+	From  Origin // empty for the rule's own default
+}
+
+// RuleSettings returns what becomes of each rule on objects for which some overrides hold. The error is that of New.
+func (c *Config) RuleSettings(rules []Rule, holds func(*Override) bool) ([]RuleSetting, error) {
+	s := settler{config: c, rules: rules}
+	if s.check(); len(s.problems) > 0 {
+		return nil, &ConfigError{s.problems}
+	}
+	settings := s.resolve(holds)
+	presets := s.presets()
+	var out []RuleSetting
+	for i := range rules {
+		m := &rules[i].Meta
+		setting := settings[m.ID]
+		r := RuleSetting{Rule: m, From: setting.from}
+		if setting.enabled {
+			r.Severity, r.Fixed = setting.preset, setting.severity != nil
+			if setting.severity != nil {
+				r.Severity = *setting.severity
+			}
+		}
+		for _, o := range m.Options {
+			from := setting.optionsOf[o.Name]
+			if from == (Origin{}) && !reflect.DeepEqual(presets[m.ID].options[o.Name], o.Default) {
+				from.Preset = Strict
+			}
+			r.Options = append(r.Options, OptionSetting{Name: o.Name, Value: setting.options[o.Name], From: from})
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// HoldsForPath says whether an override holds for all that stands in a file, by its path below the folder of the configuration; may,
+// whether it holds for some of it.
+func (o *Override) HoldsForPath(path string) (all, may bool) {
+	c := newCondition(o)
+	in := len(o.Paths) == 0 || path != "" && c.files.holds(path)
+	return in && c.onlyPaths(), in
 }
 
 // ruleSet is the rules that run on an object, with what the configuration says about each there.
@@ -359,4 +435,69 @@ func (e *Engine) rulesWhere(holds func(int) bool) (*ruleSet, error) {
 	made := newRuleSet(rules)
 	e.sets.Store(string(key), made)
 	return made, nil
+}
+
+// ForPath returns the configuration as it is for what stands in a file, by its path below the folder of the configuration: overrides that
+// hold for all of it are part of it, and those that hold for nothing in it are gone.
+func (c *Config) ForPath(path string) *Config {
+	out := *c
+	out.Rules, out.Overrides, out.Inherited = nil, nil, nil
+	for _, l := range c.layers() {
+		out.Inherited = append(out.Inherited, Layer{Rules: l.Rules})
+		for i := range l.Overrides {
+			switch all, may := l.Overrides[i].HoldsForPath(path); {
+			case all:
+				out.Inherited = append(out.Inherited, Layer{Rules: l.Overrides[i].Rules})
+			case may:
+				out.Inherited = append(out.Inherited, Layer{Overrides: l.Overrides[i : i+1]})
+			}
+		}
+	}
+	return &out
+}
+
+// StandingOverrides returns the overrides of all layers, without what a later layer says for all objects.
+func (c *Config) StandingOverrides(rules []Rule) []Override {
+	var out []Override
+	layers := c.layers()
+	for i, l := range layers {
+		for _, o := range l.Overrides {
+			left := map[string]RuleConfig{}
+			for name, rc := range o.Rules {
+				if rc = outranked(rc, findRule(rules, name), layers[i+1:]); rc.Severity != nil || len(rc.Options) > 0 {
+					left[name] = rc
+				}
+			}
+			if len(left) > 0 {
+				o.Rules = left
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// outranked is what is left of a rule's setting once later layers are heard.
+func outranked(rc RuleConfig, r *Rule, later []Layer) RuleConfig {
+	if r == nil {
+		return rc
+	}
+	for _, l := range later {
+		for name, other := range l.Rules {
+			if !r.isCalled(name) {
+				continue
+			}
+			if other.Severity != nil {
+				rc.Severity = nil
+			}
+			left := map[string]any{}
+			for key, value := range rc.Options {
+				if _, said := other.Options[key]; !said {
+					left[key] = value
+				}
+			}
+			rc.Options = left
+		}
+	}
+	return rc
 }

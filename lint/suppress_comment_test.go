@@ -27,11 +27,14 @@ func remarkable() []lint.Rule {
 		made("SE105", lint.CategoryAcross, finds(nil, "the object")),
 		made("SE106", lint.CategoryPool, func(*lint.Pass) error { return nil }),
 		made("SE107", lint.CategoryPool, func(p *lint.Pass) error { p.Skip("it cannot tell"); return nil }),
-		made("SE108", lint.CategoryPool, func(*lint.Pass) error { return nil }),
+		made("SE108", lint.CategoryServiceEntry, func(*lint.Pass) error { return nil }),
 		made("SE109", lint.CategoryPool, func(p *lint.Pass) error { return fmt.Errorf("it broke") }),
 		made("DR201", lint.CategoryPool, nil),
 		made("MX301", lint.CategoryAcross, func(*lint.Pass) error { return nil }),
+		made("DR202", lint.CategoryPool, func(*lint.Pass) error { return nil }),
+		made("DR238", lint.CategoryTLS, func(*lint.Pass) error { return nil }),
 	}
+	rules[10].Kinds = []object.Kind{object.DestinationRule}
 	rules[4].Needs = []object.Kind{object.Service}
 	rules[8].Kinds, rules[8].Check = []object.Kind{object.DestinationRule}, finds(nil, "the rule")
 	return append(rules, telling())
@@ -157,6 +160,28 @@ func TestUnusedOnlyIfRun(t *testing.T) {
 	generated := load(t, "c.yaml", "# meshvet:ignore SE108 -- x\n"+strings.ReplaceAll(entry, "name: api", "name: a~b"))
 	if notes := apart(run(t, nil, remarkable(), generated)); len(notes) > 0 {
 		t.Errorf("of what istiod wrote: %q", notes)
+	}
+}
+
+// What a rule did not find may be due to what it did not see.
+func TestUnusedOnlyIfInView(t *testing.T) {
+	accepts := func(text string) *object.File { return load(t, "a.yaml", "# meshvet:ignore DR202, MX301, DR238, SE108 -- x\n"+text) }
+	for _, c := range []struct {
+		name  string
+		cfg   lint.Config
+		files []*object.File
+		want  string
+	}{
+		{"an entry", lint.Config{}, []*object.File{accepts(entry)}, "DR202 MX301 DR238 SE108"},
+		{"an entry of which nothing else is looked at", lint.Config{Partial: true}, []*object.File{accepts(entry)}, "DR202 SE108"},
+		{"all there is", lint.Config{Partial: true, Complete: lint.AllKinds()}, []*object.File{accepts(entry)}, "DR202 MX301 DR238 SE108"},
+		{"a rule without its host", lint.Config{}, []*object.File{accepts(rule)}, "MX301 DR238 SE108"},
+		{"a rule with its host", lint.Config{}, []*object.File{accepts(rule), load(t, "b.yaml", entry)}, "DR202 MX301 DR238 SE108"},
+	} {
+		notes := apart(run(t, &c.cfg, remarkable(), c.files...))
+		if len(notes) != 1 || !strings.Contains(notes[0], "in vain: "+c.want+" on") {
+			t.Errorf("%s: %q, want %s", c.name, notes, c.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meshvet/meshvet/lint/effective"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -270,9 +271,28 @@ func (o *occasion) ran(t *term, about []int) bool {
 	return len(about) > 0
 }
 
+// inView says whether all is in view that decides what a rule finds on an object, as far as that can be told.
+func (o *occasion) inView(m *Meta, t *target) bool {
+	settings := o.ix.Settings()
+	whole := !settings.Shared && len(settings.Unread) == 0 && (!t.engine.config.Partial || o.allComplete())
+	switch {
+	case m.Category == CategoryAcross:
+		return whole // what the rule would relate the object to may be elsewhere
+	case t.object.Kind == object.DestinationRule:
+		return effective.ReachOf(o.ix, t.object).Known()
+	case m.Category != CategoryServiceEntry: // DestinationRules decide
+		return whole
+	}
+	return true
+}
+
+func (o *occasion) allComplete() bool {
+	return !slices.ContainsFunc(AllKinds(), func(k object.Kind) bool { return !o.ix.Complete(k) })
+}
+
 // ranOn says whether a rule had its say about a target: it ran, or had nothing to say about such an object.
 func (o *occasion) ranOn(m *Meta, i int) bool {
-	t, v := o.targets[i], &o.visits[i]
+	t, v := &o.targets[i], &o.visits[i]
 	if v.rules == nil {
 		return false
 	}
@@ -280,12 +300,10 @@ func (o *occasion) ranOn(m *Meta, i int) bool {
 	switch {
 	case a == nil || t.only != nil && !t.only[m.ID] || v.idle || v.formOnly && m.Category != CategoryInput:
 		return false
-	case !a.isFor(t):
+	case !a.isFor(*t):
 		return !t.object.Stray // the kind is what is wrong with such an object
-	case a.missing(o.ix) != "":
+	case a.missing(o.ix) != "" || m.Category != CategoryInput && !o.inView(m, t):
 		return false
-	case m.Category == CategoryAcross && (o.ix.Settings().Shared || len(o.ix.Settings().Unread) > 0):
-		return false // something else may be there that the rule would relate the object to
 	}
 	return !slices.ContainsFunc(v.skips, func(s Skip) bool { return s.Rule == m.ID }) &&
 		!slices.ContainsFunc(v.problems, func(p object.Problem) bool { return p.Rule == m.ID })

@@ -22,8 +22,8 @@ var _ = register(lint.Rule{
 		Why: "What was accepted is gone, or never stood there. The next fault of that rule will be silenced unseen, for a reason that was given " +
 			"for another one.\n\n" +
 			"A word counts as unused only if each rule that it stands for ran on all that the suppression is about. Of a rule that is off, that was " +
-			"filtered by a flag, or that could not judge the object, nothing is said, so runs that know more and less of the mesh do not contradict " +
-			"one another; nor of files that are templates, or of which a part cannot be read. A finding that is left out because another one names " +
+			"filtered by a flag, or that could not judge the object, nothing is said, nor of one that relates the object to others while some " +
+			"of them may not be in view, so runs that know more and less of the mesh do not contradict one another; nor of files that are templates, or of which a part cannot be read. A finding that is left out because another one names " +
 			"the same cause counts as found.",
 		Remedy:         "Remove the word, and the comment or annotation with the last one. If the finding is elsewhere, move it there.",
 		Fix:            lint.Unsafe,

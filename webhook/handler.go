@@ -140,7 +140,7 @@ func (h *Handler) review(ctx context.Context, rs *ruleset, req *admissionv1.Admi
 	if err != nil {
 		return h.unjudged(cfg, req, err), failed
 	}
-	if change.unchanged != "" {
+	if change.unchanged != "" && !(change.relabelled && rs.config.SelectsLabels()) {
 		return pass("skipped", change.unchanged), unchanged
 	}
 	engine := rs.engine

@@ -33,6 +33,8 @@ type change struct {
 	old       *object.Object // as it is now; nil for CREATE
 	// unchanged says that the spec is what it was, as is what Istio reads beside it, or that the object is on its way out: there is nothing to judge.
 	unchanged string
+	// relabelled says that the labels are not what they were, by which overrides of rules may hold.
+	relabelled bool
 }
 
 // subject is the object as it is to be, or as it was before a DELETE.
@@ -75,6 +77,7 @@ func readChange(req *admissionv1.AdmissionRequest) (*change, error) {
 			c.unchanged = "the object is being deleted"
 		case equality.Semantic.DeepEqual(now["spec"], before["spec"]) && equality.Semantic.DeepEqual(ofIstio(meta), ofIstio(was)):
 			c.unchanged = "the spec is unchanged"
+			c.relabelled = !equality.Semantic.DeepEqual(meta["labels"], was["labels"])
 		}
 	}
 	for _, part := range [...]struct {

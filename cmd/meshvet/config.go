@@ -25,8 +25,9 @@ type settings struct {
 	repo     string // absolute root of the repository, which is its context by default; "" without one
 	isolated bool   // nothing beyond the paths given is read
 
-	filter  *pathFilter // of exclude, once it was asked for
-	leftOut bool        // it excluded something
+	filter  *pathFilter                // of exclude, once it was asked for
+	trace   map[string]object.Location // where each key is written
+	leftOut bool                       // it excluded something
 }
 
 // excludes is what the configuration leaves out.
@@ -61,9 +62,11 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 		root = filepath.Dir(file)
 	}
 	main := filepath.ToSlash(file)
+	trace := map[string]object.Location{}
 	loader := lint.ConfigLoader{
-		Root: filepath.ToSlash(root),
-		Read: w.readInside(root),
+		Trace: trace,
+		Root:  filepath.ToSlash(root),
+		Read:  w.readInside(root),
 		Name: func(p string) string {
 			if p == main {
 				return name
@@ -72,7 +75,7 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 		},
 	}
 	cfg, problems := loader.Load(main, data, filepath.ToSlash(base))
-	s := &settings{Config: cfg, problems: problems, base: base, file: file}
+	s := &settings{Config: cfg, problems: problems, base: base, file: file, trace: trace}
 	if cfg == nil {
 		s.Config = &lint.Config{}
 	} else {
@@ -194,6 +197,11 @@ func (s *settings) anchored(w *walker, sets ...[]*object.File) *lint.Config {
 		}
 	}
 	return &out
+}
+
+// looksNowhere says whether nothing is read beside the paths given.
+func (s *settings) looksNowhere() bool {
+	return s.isolated || s.Context != nil && len(s.Context) == 0 || s.Context == nil && s.repo == ""
 }
 
 // configErrors puts together what is wrong with a configuration: what its reader found, and what the engine, which knows the

@@ -218,7 +218,7 @@ func writeFlagTable(b *strings.Builder, title string, owner *cobra.Command, flag
 		}
 		twin := ""
 		if hasTwin(f) {
-			twin = environmentName(owner, f.Name)
+			twin = twinOf(owner, f)
 			usage = strings.TrimSuffix(usage, " ["+twin+"]")
 			twin = "`" + twin + "`"
 		}

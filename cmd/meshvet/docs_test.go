@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/linttest/configmistakes"
 )
 
 func everyRule(t *testing.T) []lint.Rule {
@@ -292,7 +293,76 @@ func TestConfigSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refused := func(t *testing.T, config string) error {
+		t.Helper()
+		js, err := yaml.YAMLToJSON([]byte(config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(js))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compiled.Validate(instance)
+	}
+	for _, m := range configmistakes.All() {
+		if !m.Beyond && refused(t, m.Text) == nil {
+			t.Errorf("%s: the schema takes %.60q", m.Name, m.Text)
+		}
+	}
+	for _, config := range []string{ // files, which the reader takes only in a repository
+		"extends: [../.meshvet.yaml, presets/team.yaml, ./x, a/b, a.yml, recommended]",
+	} {
+		if err := refused(t, config); err != nil {
+			t.Errorf("%s: the schema says %v", config, err)
+		}
+	}
+	for _, pattern := range []string{"../../.meshvet.yaml", "../../examples/*/.meshvet.yaml", "../../examples/*/*/.meshvet.yaml", "../../examples/*/presets/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := refused(t, string(text)); err != nil {
+				t.Errorf("%s: the schema says %v", file, err)
+			}
+		}
+	}
 	for config, valid := range map[string]bool{
+		"extends: [/a.yaml]":                             false,
+		"extends: ['https://example.com/a.yaml']":        false,
+		"extends: ['git@example.com:a/b.yaml']":          false,
+		"extends: [nonsense]":                            false,
+		"overrides: [{paths: [a], rules: {SE101: off}}]": true,
+		"overrides: [{namespaces: [a, 'b-*', '*'], hosts: ['*.example.com', '*', a], rules: {XX999: {severity: info, options: {limit: 1}}}}]": true,
+		"overrides: [{labels: {a.b/c: d}, rules: {SE101: off}}]":                                                                              true,
+		"overrides: [{labels: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: Exists}]}, rules: {SE101: off}}]":                   true,
+		"overrides: {}":                                                    false,
+		"overrides: [{rules: {SE101: off}}]":                               false,
+		"overrides: [{paths: [a]}]":                                        false,
+		"overrides: [{paths: [a], rules: {}}]":                             false,
+		"overrides: [{paths: [], rules: {SE101: off}}]":                    false,
+		"overrides: [{paths: a, rules: {SE101: off}}]":                     false,
+		"overrides: [{path: [a], paths: [a], rules: {SE101: off}}]":        false,
+		"overrides: [{paths: ['!a'], rules: {SE101: off}}]":                false,
+		"overrides: [{paths: [a], rules: {SE999: off}}]":                   false,
+		"overrides: [{paths: [a], rules: {XX999: {options: {limt: 1}}}}]":  false,
+		"overrides: [{paths: [a], rules: {XX999: {options: {limit: b}}}}]": false,
+		"overrides: [{namespaces: [Shop], rules: {SE101: off}}]":           false,
+		"overrides: [{namespaces: [], rules: {SE101: off}}]":               false,
+		"overrides: [{namespaces: [''], rules: {SE101: off}}]":             false,
+		"overrides: [{namespaces: [-a], rules: {SE101: off}}]":             false,
+		"overrides: [{hosts: [a.*.b], rules: {SE101: off}}]":               false,
+		"overrides: [{hosts: ['http://x'], rules: {SE101: off}}]":          false,
+		"overrides: [{hosts: [''], rules: {SE101: off}}]":                  false,
+		"overrides: [{labels: {}, rules: {SE101: off}}]":                   false,
+		"overrides: [{labels: {matchLabels: {}}, rules: {SE101: off}}]":    false,
+		"overrides: [{labels: {a: 1}, rules: {SE101: off}}]":               false,
+		"overrides: [{labels: [a], rules: {SE101: off}}]":                  false,
 		"version: 1":   true,
 		"version: 2":   false,
 		"version: '1'": false,
@@ -368,20 +438,12 @@ func TestConfigSchema(t *testing.T) {
 		"webhook: {exempt: {namespace: [a]}}":                                             false,
 		"webhook: {failurePolicy: Fail}":                                                  false,
 	} {
-		js, err := yaml.YAMLToJSON([]byte(config))
-		if err != nil {
-			t.Fatal(err)
-		}
-		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(js))
-		if err != nil {
-			t.Fatal(err)
-		}
 		cfg, problems := lint.ReadConfig("config.yaml", []byte(config))
 		_, newErr := lint.New(all, cfg)
 		if read := configErrors(problems, newErr); (read == nil) != valid {
 			t.Errorf("%s: the reader says %v", config, read)
 		}
-		if err := compiled.Validate(instance); (err == nil) != valid {
+		if err := refused(t, config); (err == nil) != valid {
 			t.Errorf("%s: the schema says %v", config, err)
 		}
 	}

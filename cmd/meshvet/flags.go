@@ -114,6 +114,17 @@ func environmentName(cmd *cobra.Command, flag string) string {
 	return "MESHVET_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
+// ofLint marks a flag of another command that is lint's, variable included.
+const ofLint = "meshvet_lint"
+
+// twinOf is the variable that stands for a flag of a command.
+func twinOf(cmd *cobra.Command, f *pflag.Flag) string {
+	if f.Annotations[ofLint] != nil {
+		return "MESHVET_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+	}
+	return environmentName(cmd, f.Name)
+}
+
 // hasTwin says whether a flag can be set from the environment. What only asks for information cannot.
 func hasTwin(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" && !f.Hidden }
 
@@ -124,7 +135,7 @@ func showTwins(cmd *cobra.Command) {
 	}
 	show := func(f *pflag.Flag) {
 		if hasTwin(f) {
-			f.Usage += fmt.Sprintf(" [%s]", environmentName(cmd, f.Name))
+			f.Usage += fmt.Sprintf(" [%s]", twinOf(cmd, f))
 		}
 	}
 	cmd.LocalNonPersistentFlags().VisitAll(show)
@@ -146,7 +157,7 @@ func readTwins(cmd *cobra.Command, getenv func(string) string) error {
 			if f.Changed || !hasTwin(f) {
 				return
 			}
-			name := environmentName(owner, f.Name)
+			name := twinOf(owner, f)
 			if v := getenv(name); v != "" {
 				if err := cmd.Flags().Set(f.Name, v); err != nil {
 					errs = append(errs, fmt.Errorf("%s=%s: %w", name, v, rootCause(err)))

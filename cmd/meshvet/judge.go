@@ -22,19 +22,29 @@ type judge struct {
 func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*judge, error) {
 	var problems []object.Problem
 	for _, g := range c.governing(files) {
-		_, err := lint.New(rules, g.config.Config)
-		var ce *lint.ConfigError
-		if err = configErrors(g.config.problems, err); err != nil && !errors.As(err, &ce) {
+		more, err := mistakesIn(rules, g.config)
+		if err != nil {
 			return nil, err
 		}
-		if ce != nil {
-			problems = append(problems, ce.Problems...)
-		}
+		problems = append(problems, more...)
 	}
 	if len(problems) > 0 {
 		return nil, &lint.ConfigError{Problems: distinct(problems)}
 	}
 	return &judge{rules: rules, configs: c, walker: w}, nil
+}
+
+// mistakesIn are the mistakes of a configuration.
+func mistakesIn(rules []lint.Rule, s *settings) ([]object.Problem, error) {
+	_, err := lint.New(rules, s.Config)
+	var wrong *lint.ConfigError
+	if err = configErrors(s.problems, err); err != nil && !errors.As(err, &wrong) {
+		return nil, err
+	}
+	if wrong == nil {
+		return nil, nil
+	}
+	return wrong.Problems, nil
 }
 
 // distinct leaves out what is told already, such as a flag's mistake under each configuration.
@@ -82,8 +92,10 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		if len(all) > 1 {
 			group.Around = j.inView(&g, files, around)
 		}
+		config := *g.config.anchored(j.walker, group.Files, group.Around)
+		config.Partial = g.config.looksNowhere() && len(j.named) == 0
 		var err error
-		group.Engine, err = lint.New(j.rules, g.config.anchored(j.walker, group.Files, group.Around))
+		group.Engine, err = lint.New(j.rules, &config)
 		var wrong *lint.ConfigError
 		if len(g.config.problems) > 0 || errors.As(err, &wrong) {
 			continue // those of files that are judged were found to be right

@@ -75,12 +75,20 @@ configuration, says are all there.
 Rules are switched off, or on, by ID, by name or by category: across-objects, input, service-entry, tls, traffic-policy. --disable
 does it for a run; the configuration has a severity or off for a rule, and exclude: for files; --fail-on says what fails a run.
 
-The author of an object accepts findings on it by two annotations, which count in the cluster too:
+The author of a manifest accepts findings by a comment at the end of a line or above it, which is about what begins on that line (a
+key with all below it, a list item, a document), or by one before all else in a file, which is about the file:
 
-    meshvet.dev/ignore: DR202, tls   # IDs, names or categories of rules
-    meshvet.dev/ignore-reason: ...   # why; without a reason nothing is silenced
+    # meshvet:ignore DR202, tls -- why               IDs, names or categories of rules; without a reason nothing is silenced
+    # meshvet:ignore-file tls until=2027-06-30 -- why   the last day on which it holds, in UTC
 
-What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed.
+Two annotations on an object do the same for all of it, and count in the cluster too:
+
+    meshvet.dev/ignore: DR202, tls until=2027-06-30
+    meshvet.dev/ignore-reason: why
+
+What is silenced fails no run. The summary counts it, -v lists it with its reason, and json and sarif hold it as suppressed. What
+silences nothing, because it has expired, is wrong or is not needed, is a finding (MV905, MV904); suppressions.forbid in the
+configuration names rules that nothing silences.
 
 A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
 reports only what is not in it, and which of its entries nothing is left of.
@@ -91,8 +99,8 @@ host of one that has not changed, is among it, and says so. --config-from REV ta
 from a revision, whatever the change does to them. With either, changes to them and new suppressions are told (MV909). git is run to
 read the revision; nothing that the repository configures is.
 
-The configuration is .meshvet.yaml, nearest upwards from the first path to the root of its repository. Its paths are relative
-to its folder; with --config they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
+The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
+its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
 
 Findings go to standard output, everything else to standard error.
@@ -529,7 +537,7 @@ func (r *lintRun) contextSources(used []*settings) (sources []source, asked map[
 			if r.note("context: %s, as %s says", strings.Join(c.Context, ", "), c.Source); from == lint.NoContext {
 				from = lint.FromConfiguration
 			}
-		case c.isolated, c.Context != nil, c.repo == "":
+		case c.looksNowhere():
 			r.noteNoContext(c)
 		case !repos[c.repo]:
 			repos[c.repo], from = true, lint.FromRepository

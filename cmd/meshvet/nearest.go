@@ -301,3 +301,11 @@ func (c *configs) excluding() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// ofNothingIn returns what would hold in a folder if there were no configuration in it.
+func (c *configs) ofNothingIn(dir string) *settings {
+	if dir == c.boundOf(dir) {
+		return defaults(dir)
+	}
+	return c.of(filepath.Dir(dir))
+}

@@ -26,6 +26,7 @@ type page struct {
 	Example       *example
 	FixMeaning    string
 	Configuration string
+	Suppression   string // what accepts a finding
 	Options       []optionJSON
 	Needs         []string
 	Observed      bool
@@ -96,6 +97,7 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) (*page, error) {
 	p.FixMeaning = fixMeaning[m.Fix]
 	p.Observed = len(p.Stats) > 0 || len(p.Istiod) > 0 || len(p.Flags) > 0 || p.ConfigDump != ""
 	p.Configuration = configurationOf(m, d.Options)
+	p.Suppression = suppressionOf(m)
 	p.Relations = relationsOf(m, all, ex != nil)
 	fixture := ""
 	if ex != nil {
@@ -154,6 +156,15 @@ func configurationOf(m *lint.Meta, options []optionJSON) string {
 		}
 	}
 	return b.String()
+}
+
+// suppressionOf shows the ways to accept a finding of a rule.
+func suppressionOf(m *lint.Meta) string {
+	text := "# meshvet:ignore " + m.ID + " -- why it is accepted\n"
+	if m.View != lint.ViewFiles {
+		text += "metadata:\n  annotations:\n    " + lint.IgnoreAnnotation + ": " + m.ID + "\n    " + lint.ReasonAnnotation + ": why it is accepted\n"
+	}
+	return text
 }
 
 // relationsOf says which rules give way to which. Pages link to each other; a terminal has nothing to link to.

@@ -116,7 +116,7 @@ Exit codes: 0 clean, 1 findings, 2 the run itself failed.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.PersistentFlags().Var(a.color, "color", "colours: auto uses them on a terminal")
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(a.newLintCommand(), a.newFixCommand(), a.newEffectiveCommand(), a.newVerifyCommand(), a.newRulesCommand(), a.newExplainCommand(), a.newWebhookCommand(), newVersionCommand(), a.newDocsCommand())
+	root.AddCommand(a.newLintCommand(), a.newFixCommand(), a.newEffectiveCommand(), a.newVerifyCommand(), a.newRulesCommand(), a.newExplainCommand(), a.newWebhookCommand(), a.newInitCommand(), a.newConfigCommand(), newVersionCommand(), a.newDocsCommand())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	refuseUnknown(root)

@@ -28,10 +28,14 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 
 	root := mapping("Configuration of meshvet", schema{
 		"version": schema{"description": "Version of this format.", "const": 1},
-		"extends": describe(stringsOf(schema{"enum": lint.PresetNames()}),
-			"Presets whose rules are on: recommended, which is the default, or strict, which also has the rules about habits and some that weigh more. An empty list switches on only the rules to which rules: gives a severity."),
-		"rules":   rulesSchema(all),
-		"exclude": describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
+		"extends": describe(stringsOf(schema{"anyOf": []any{schema{"enum": lint.PresetNames()}, schema{
+			"description": "A configuration in the repository, relative to this file.",
+			"type":        "string", "pattern": `^(\.[^:\\]*|[^/:\\][^:\\]*[./][^:\\]*)$`,
+		}}}),
+			"Presets whose rules are on: recommended, which is the default, or strict, which also has the rules about habits and some that weigh more. An empty list switches on only the rules to which rules: gives a severity. Also files of the repository, relative to this one; what is named later wins, and what stands here over all of them. The webhook extends presets only."),
+		"rules":     rulesSchema(all),
+		"overrides": overridesSchema(glob),
+		"exclude":   describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"baseline": describe(schema{"type": "string", "pattern": `^\s*[^/\s]`},
 			"File of findings that are known and fail no run, relative to this file; meshvet lint --write-baseline writes it. The webhook does not read it."),
 		"context": schema{
@@ -90,6 +94,39 @@ func rulesSchema(all []lint.Rule) schema {
 	return mapping("Rules by ID or name: a severity, or a mapping with severity and options.", rules)
 }
 
+// overridesSchema is that of rules for some objects.
+func overridesSchema(glob schema) schema {
+	some := func(item schema, doc string) schema {
+		list := atMostEntries(stringsOf(item))
+		list["minItems"] = 1
+		return describe(list, doc)
+	}
+	selector := selectorSchema("")
+	selector["anyOf"] = []any{
+		schema{"required": []string{"matchLabels"}, "properties": schema{"matchLabels": schema{"minProperties": 1}}},
+		schema{"required": []string{"matchExpressions"}, "properties": schema{"matchExpressions": schema{"minItems": 1}}},
+	}
+	item := required(mapping("", schema{
+		"paths": some(glob, "Globs of files and folders, relative to this file. At admission there are none."),
+		"namespaces": some(schema{"type": "string", "pattern": `^[a-z0-9*]([a-z0-9*-]*[a-z0-9*])?$`},
+			"Names of namespaces; a star stands for any characters."),
+		"hosts": some(schema{"type": "string", "minLength": 1, "maxLength": 253, "pattern": `^\*?[^*/?\[\]{}\\,;'"\s]*$`},
+			"Hosts of ServiceEntries and DestinationRules, or wildcards such as *.example.com, as Istio matches them."),
+		"labels": schema{
+			"description": "Labels of the objects: all that are named, or a selector as in Kubernetes.",
+			"anyOf":       []any{selector, schema{"type": "object", "minProperties": 1, "additionalProperties": schema{"type": "string"}}},
+		},
+		"rules": schema{"description": "What is different for these objects, as under rules.", "$ref": "#/properties/rules", "minProperties": 1},
+	}), "rules")
+	var conditions []any
+	for _, key := range [...]string{"paths", "namespaces", "hosts", "labels"} {
+		conditions = append(conditions, schema{"required": []string{key}})
+	}
+	item["anyOf"] = conditions
+	return describe(atMostEntries(schema{"type": "array", "items": item}),
+		"Rules that are different for some objects: those that meet all conditions of an entry. Later entries outrank earlier ones.")
+}
+
 // severitySchema takes false too, which is what YAML makes of an unquoted off.
 func severitySchema() schema { return schema{"enum": []any{"error", "warning", "info", "off", false}} }
 
@@ -133,15 +170,7 @@ func webhookSchema(all []lint.Rule) schema {
 		return describe(atMostEntries(stringsOf(schema{"type": "string", "minLength": 1, "pattern": `^[^*]*\*?$`})),
 			doc+" An entry that ends in a star is the beginning of names.")
 	}
-	label := schema{"type": "string"}
-	selector := mapping("Namespaces, by their labels, as in Kubernetes; an empty one, or none, means all.", schema{
-		"matchLabels": schema{"type": "object", "additionalProperties": label},
-		"matchExpressions": atMostEntries(schema{"type": "array", "items": required(mapping("", schema{
-			"key":      label,
-			"operator": schema{"enum": []string{"In", "NotIn", "Exists", "DoesNotExist"}},
-			"values":   atMostEntries(stringsOf(label)),
-		}), "key", "operator")}),
-	})
+	selector := selectorSchema("Namespaces, by their labels, as in Kubernetes; an empty one, or none, means all.")
 	some := func(s schema, doc string) schema {
 		s["minItems"] = 1
 		return describe(s, doc)
@@ -167,6 +196,19 @@ func webhookSchema(all []lint.Rule) schema {
 			"Rules whose denials an object's own annotation meshvet.dev/ignore lifts. Those of other rules it does not, nor of those that suppressions.forbid names, whose warnings it does not silence either."),
 		"denyCaused": schema{"type": "boolean", "default": false,
 			"description": "A finding that a change causes on another object denies like one on its own. By default it warns."},
+	})
+}
+
+// selectorSchema is that of a label selector.
+func selectorSchema(doc string) schema {
+	label := schema{"type": "string"}
+	return mapping(doc, schema{
+		"matchLabels": schema{"type": "object", "additionalProperties": label},
+		"matchExpressions": atMostEntries(schema{"type": "array", "items": required(mapping("", schema{
+			"key":      label,
+			"operator": schema{"enum": []string{"In", "NotIn", "Exists", "DoesNotExist"}},
+			"values":   atMostEntries(stringsOf(label)),
+		}), "key", "operator")}),
 	})
 }
 

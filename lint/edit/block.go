@@ -152,9 +152,8 @@ func (l *lowering) addBlock(s *spot, i int, run []*spot) error {
 		return nil
 	}
 	// All fields come from merge keys.
-	at := l.behind(s.place.end, l.column(s.place.start))
-	s.inner.col = l.column(s.place.start)
-	l.edit(at, at, strings.Repeat(" ", s.inner.col)+l.lines(s, run)+l.style.nl)
+	at := l.behind(s.place.end, s.inner.col)
+	l.edit(at, at, pad+text+l.style.nl)
 	return nil
 }
 
@@ -346,11 +345,7 @@ func (l *lowering) rewriteBlock(s *spot, start int) error {
 		if isBlock(s.value) {
 			text = l.style.block(s.value, col)
 		}
-		left := l.left(p.start, end, col)
-		if first, rest, ok := strings.Cut(text, l.style.nl); ok {
-			text = first + l.style.nl + rest
-		}
-		l.edit(start, end, text+l.style.nl+left)
+		l.edit(start, end, text+l.style.nl+l.left(p.start, end, col))
 		return nil
 	}
 	line, end := l.lineStart(p.start), l.lineEnd(p.end)

@@ -336,8 +336,9 @@ type trouble struct {
 	text    string       // for a refusal
 }
 
-// fresh is what a report has that the one before has not. As before count what other findings superseded, and what a rule says of a field
-// that a fix has just written, where it said something of the object: the author's own value, in another place.
+// fresh is what a report has that the one before has not. As before count what other findings superseded, and what is found on the author's
+// own values: where a fix has copied them from, which may be of no use there any more, and where it has written them, if the rule had something
+// to say of the object already.
 func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
 	type ruleAt struct {
 		rule string
@@ -361,7 +362,7 @@ func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
 	var out []trouble
 	for _, g := range report.Findings {
 		s := p.causeOf(&g)
-		if known[s] || said[ruleAt{s.rule, s.subject}] && p.wrote(s.subject, g.Path) {
+		if known[s] || said[ruleAt{s.rule, s.subject}] && p.wrote(s.subject, g.Path) || p.copied(&g) {
 			continue
 		}
 		out = append(out, trouble{g, fmt.Sprintf("%s (%s) would then find: %s", g.Rule.ID, g.Rule.Name, g.Message)})

@@ -3,6 +3,7 @@ package edit
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -127,6 +128,13 @@ func TestLower(t *testing.T) {
 		{"added and removed", "spec:\n  host: a\n", "add spec.x 1\nremove spec.x", "spec:\n  host: a\n"},
 		{"added and changed", "spec:\n  host: a\n", "add spec.x {\"a\": [1]}\nadd spec.x.a[0] 2\nreplace spec.x.a[1] 3", "spec:\n  host: a\n  x:\n    a:\n    - 2\n    - 3\n"},
 		{"own field beside a merge key", "x: &a {b: 1}\nspec:\n  <<: *a\n  c: 2 # c\n", "replace spec.c 3\nadd spec.d 4", "x: &a {b: 1}\nspec:\n  <<: *a\n  c: 3 # c\n  d: 4\n"},
+		{"beside a merge key alone", "x: &a {b: 1}\nspec:\n  <<: *a # c\n", "add spec.d 4", "x: &a {b: 1}\nspec:\n  <<: *a # c\n  d: 4\n"},
+		{"beside what a merge key replaces", "x: &a {b: 1}\nspec:\n  b: \"# no comment \\\" # nor this\" # c\n  d: 'it''s # none' # e\n  <<: *a\n  z: 1\n", "remove spec.z", "x: &a {b: 1}\nspec:\n  b: \"# no comment \\\" # nor this\" # c\n  d: 'it''s # none' # e\n  <<: *a\n"},
+		{"mapping in a list to list", "spec:\n  x:\n  - a: 1 # c\n    b: 2 # d\n  - 3\n", `replace spec.x[0] ["e", "f"]`, "spec:\n  x:\n  - - e\n    - f\n    # c\n    # d\n  - 3\n"},
+		{"list in a list to mapping", "spec:\n  x:\n  - - a # c\n  - 3\n", `replace spec.x[0] {"e": 1, "f": 2}`, "spec:\n  x:\n  - e: 1\n    f: 2\n    # c\n  - 3\n"},
+		{"anchored item to mapping", "spec:\n  x:\n  - &a 5 # c\n", `replace spec.x[0] {"e": 1}`, "spec:\n  x:\n  - &a {e: 1} # c\n"},
+		{"tab before a comment", "spec:\n  x: 5\t# c\n", `replace spec.x {"e": 1}`, "spec:\n  x: # c\n    e: 1\n"},
+		{"comments further right than what is removed", "spec:\n  x: |\n    a\n  z:\n    b: 1\n      # c\n\n    # d\n  # e\n", "remove spec.z", "spec:\n  x: |\n    a\n  # c\n\n  # d\n  # e\n"},
 
 		// Ends of files and lines.
 		{"no line end at the end", "spec:\n  x: 1\n  w: 2", "replace spec.w 3", "spec:\n  x: 1\n  w: 3"},
@@ -345,6 +353,40 @@ func TestCreate(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	item := "- &a\n  apiVersion: networking.istio.io/v1\n  kind: DestinationRule\n  metadata: {name: a}\n  spec: {host: a}\n"
+	list := load(t, "apiVersion: v1\nkind: List\nitems:\n"+item+"x: *a\n").Objects[0]
+	document := load(t, head+"spec: {host: a}\n").Objects[0]
+	cluster, err := object.FromMap(map[string]any{"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule", "metadata": map[string]any{"name": "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what  string
+		after *object.Object
+		fresh map[string]any
+		want  string
+	}{
+		{"a list with anchors", list, map[string]any{"kind": "x"}, "*a stands for it elsewhere"},
+		{"an object of a cluster", cluster, map[string]any{"kind": "x"}, "not read from a file"},
+		{"what JSON cannot hold", document, map[string]any{"kind": math.Inf(1)}, "unsupported value"},
+	} {
+		if _, err := Create(c.after, c.fresh); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+// TestLargeWithAliases: of a large document with aliases all would have to be read for each change.
+func TestLargeWithAliases(t *testing.T) {
+	for _, size := range []int{wholeBytes / 2, wholeBytes * 2} {
+		f := load(t, "x: &a 1\ny: *a\nz: \""+strings.Repeat("z", size)+"\"\n"+head+"spec:\n  host: a\n")
+		if _, err := Lower(f.Objects[0], ops(t, `replace spec.host "b"`)); (err != nil) != (size > wholeBytes) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }
 

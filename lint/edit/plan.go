@@ -291,6 +291,20 @@ func (p *plan) wrote(at subject, path object.Path) bool {
 	return slices.ContainsFunc(p.writes[at], path.HasPrefix)
 }
 
+// trafficPolicy is where what is copied lies.
+var trafficPolicy = object.Path{"spec", "trafficPolicy"}
+
+// copied says whether a finding is about a place that a fix has copied values from: the finding that it cures names these as related.
+func (p *plan) copied(g *lint.Finding) bool {
+	return slices.ContainsFunc(p.accepted, func(a *proposal) bool {
+		writes := slices.ContainsFunc(a.fix.Ops, func(op lint.Op) bool { return op.Kind != lint.Remove })
+		return writes && slices.ContainsFunc(a.finding.Related, func(r lint.Related) bool {
+			return r.Location.File == g.Location.File && r.Object == g.Object &&
+				(g.Path.HasPrefix(r.Path) || len(g.Path) > len(trafficPolicy) && r.Path.HasPrefix(g.Path))
+		})
+	})
+}
+
 // suspects are the fixes that may have brought about what a rule finds: those of its object, else of the objects that it names, else of its
 // file, else all.
 func (p *plan) suspects(t trouble) []*proposal {

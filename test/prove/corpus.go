@@ -30,6 +30,8 @@ type tally struct {
 	// Claims count the fields that findings call ignored or inert and that were taken away, Fixes the safe fixes that were applied,
 	// by rule.
 	Claims, Fixes map[string]int
+	// Together are the meshes to whose text all safe fixes were applied at once, Applied the fixes that were.
+	Together, Applied int
 	// Unshown are the claims about which the mesh has no cluster, so that it would show nothing if they were wrong.
 	Unshown map[string]int
 	// Refused are the meshes that the oracle does not take, with the reason.
@@ -144,7 +146,7 @@ func (p *prover) claimsOn(ctx context.Context, t *tally, m *agree.Mesh, proxies 
 			}
 		}
 	}
-	return nil
+	return p.together(ctx, t, m, engine, proxies)
 }
 
 // engine judges meshes that are completely known. The one for the default mesh configuration is made once.
@@ -331,7 +333,44 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 		return fmt.Errorf("%s: the fix of %s at %s: %w", m.Name, f.Rule.ID, f.Path, err)
 	}
 	t.Fixes[f.Rule.ID]++
-	after := m.With(o, changed)
+	what := fmt.Sprintf("the safe fix of %s at %s changes", f.Rule.ID, f.Path)
+	return p.fixed(ctx, t, m, m.With(o, changed), []applied{{changed, fix.Ops}}, what, proxies)
+}
+
+// together applies all safe fixes of a mesh to its text, as meshvet fix does, and looks at every path that changes as fix does.
+func (p *prover) together(ctx context.Context, t *tally, m *agree.Mesh, engine *lint.Engine, proxies []effective.Proxy) error {
+	judge := func(ctx context.Context, files []*object.File) (*lint.Report, error) {
+		return engine.Lint(ctx, lint.Input{Files: files})
+	}
+	r, err := edit.Fix(ctx, []*object.File{m.File}, judge, edit.Options{})
+	if err != nil {
+		return err
+	}
+	if len(r.Changed) == 0 {
+		return nil
+	}
+	after := &agree.Mesh{Name: m.Name, Objects: r.Files[0].Objects, File: r.Files[0], MeshConfig: m.MeshConfig}
+	var fixes []applied
+	for _, x := range r.Applied {
+		at := slices.IndexFunc(after.Objects, func(o *object.Object) bool { return o.Key == x.Finding.Object })
+		if at < 0 {
+			return fmt.Errorf("%s: %s is not there any more once it is fixed", m.Name, x.Finding.Object)
+		}
+		fixes = append(fixes, applied{after.Objects[at], x.Fix.Ops})
+	}
+	t.Together++
+	t.Applied += len(r.Applied)
+	return p.fixed(ctx, t, m, after, fixes, "all safe fixes together change", proxies)
+}
+
+// applied is a fix that was applied, and the object as it is then.
+type applied struct {
+	object *object.Object
+	ops    []lint.Op
+}
+
+// fixed looks at every path that differs once fixes are applied. what begins the sentence about one that should not.
+func (p *prover) fixed(ctx context.Context, t *tally, m, after *agree.Mesh, fixes []applied, what string, proxies []effective.Proxy) error {
 	for _, proxy := range proxies {
 		pair, err := p.pair(ctx, m, after, proxy)
 		if err != nil {
@@ -351,18 +390,24 @@ func (p *prover) fix(ctx context.Context, t *tally, m *agree.Mesh, o *object.Obj
 				t.Outcome.Contradictions = append(t.Outcome.Contradictions, outcome.Contradictions...)
 				continue
 			}
-			name, isCluster := strings.CutPrefix(d.resource, "cluster ")
-			if !isCluster && timed(then, changed, pair.after[d.resource], d) {
+			if slices.ContainsFunc(fixes, func(x applied) bool { return x.accountsFor(pair, then, d) }) {
 				continue
 			}
-			if isCluster && (inert(d.path, familyOf(pair.before, name)) || stated(then[name], changed, fix.Ops, d) && asPredicted(then[name], pair.after[d.resource], d)) {
-				continue
-			}
-			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: the safe fix of %s at %s changes %s from %s to %s",
-				m.Name, proxy.Type, proxy.Namespace, f.Rule.ID, f.Path, d.where(), d.before, d.after))
+			t.Outcome.Contradictions = append(t.Outcome.Contradictions, fmt.Sprintf("%s, %s in %s: %s %s from %s to %s",
+				m.Name, proxy.Type, proxy.Namespace, what, d.where(), d.before, d.after))
 		}
 	}
 	return nil
+}
+
+// accountsFor says whether a path may change because of a safe fix: it is inert, or one to which a value that the author wrote compiles.
+func (x applied) accountsFor(pair pair, then map[string]*effective.Cluster, d change) bool {
+	name, isCluster := strings.CutPrefix(d.resource, "cluster ")
+	if !isCluster {
+		return timed(then, x.object, pair.after[d.resource], d)
+	}
+	return inert(d.path, familyOf(pair.before, name)) ||
+		stated(then[name], x.object, x.ops, d) && asPredicted(then[name], pair.after[d.resource], d)
 }
 
 // steering are the paths by which a cluster's destination, protocol and TLS are chosen. No safe fix changes them.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -233,7 +234,7 @@ func TestClaims(t *testing.T) {
 			}
 			var got []string
 			for _, c := range result.Outcome.Contradictions {
-				if !strings.Contains(c, "the safe fix of DR201") {
+				if !strings.Contains(c, "the safe fix of DR201") && !strings.Contains(c, together) && !slices.Contains(got, c) {
 					got = append(got, c)
 				}
 			}
@@ -252,11 +253,57 @@ func TestClaims(t *testing.T) {
 // A safe fix is held against all ports, also those that the finding is not about.
 func TestFixOnOtherPort(t *testing.T) {
 	result := holder(t).held(t, deadField, "shop", set(second, "connectTimeout", "3s"))
-	if got := result.Outcome.Contradictions; len(got) != 1 || !strings.Contains(got[0], "the safe fix of DR201") || !strings.Contains(got[0], second) {
+	if got := result.Outcome.Contradictions; len(got) != 2 || !strings.Contains(got[0], "the safe fix of DR201") || !strings.Contains(got[0], second) {
 		t.Errorf("%q", got)
 	}
 	if result.Claims["DR201"] != 1 || result.Fixes["DR201"] != 1 {
 		t.Errorf("%+v", result)
+	}
+}
+
+// together is how a contradiction of all safe fixes of a file begins.
+const together = "all safe fixes together change "
+
+// All safe fixes of a file are applied to its text and held against Istio at once, and each path that changes has to be one that some of them
+// accounts for.
+func TestFixesTogether(t *testing.T) {
+	manifests := deadField + "---\n" + strings.NewReplacer("api.example.com", "b.example.com", "name: api", "name: b").Replace(lostValue)
+	p := holder(t)
+	for name, test := range map[string]struct {
+		change func(*predictor.Answer)
+		want   string // the end of the contradiction
+	}{
+		"as they say":     {nil, ""},
+		"what is inert":   {set(first, "circuitBreakers", thresholds(map[string]any{"maxRequests": 1})), ""},
+		"another cluster": {set("outbound|443||b.example.com", "connectTimeout", "3s"), "cluster outbound|443||b.example.com connect_timeout from 2s to 3s"},
+		"another type":    {set("outbound|8443||b.example.com", "type", "EDS"), "cluster outbound|8443||b.example.com type from STRICT_DNS to EDS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := object.Load(t.Context(), "x.yaml", strings.NewReader(manifests), object.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.oracle = &predictor.Predictor{Change: func(job *oracle.Job, a *predictor.Answer) error {
+				if test.change != nil && !strings.Contains(job.Objects, "maxRetries") && strings.Count(job.Objects, "connectTimeout") > 1 {
+					test.change(a) // both are fixed
+				}
+				return nil
+			}}
+			result := newTally("x")
+			m := &agree.Mesh{Name: "x.yaml", Objects: f.Objects, File: f}
+			if err := p.hold(t.Context(), result, m, []effective.Proxy{{Type: effective.Sidecar, Namespace: "shop"}}); err != nil {
+				t.Fatal(err)
+			}
+			if result.Together != 1 || result.Applied != 2 {
+				t.Errorf("%d fixes in %d meshes", result.Applied, result.Together)
+			}
+			switch got := result.Outcome.Contradictions; {
+			case test.want == "" && len(got) > 0:
+				t.Errorf("%q", got)
+			case test.want != "" && (len(got) != 1 || got[0] != "x.yaml, sidecar in shop: "+together+test.want):
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

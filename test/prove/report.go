@@ -79,8 +79,8 @@ func (p *prover) corpora(ctx context.Context, out io.Writer, args []string) erro
 // tell prints what came of one set.
 func (t *tally) tell(out io.Writer) {
 	o := &t.Outcome
-	fmt.Fprintf(out, "%s: %d meshes, %d proxies, %d clusters, %d tcp_proxy filters, %d routes, %d fields; %d claims and %d safe fixes tried; %d contradictions\n",
-		t.Name, o.Meshes, o.Proxies, o.Clusters, o.Filters, o.Routes, o.Leaves, sum(t.Claims), sum(t.Fixes), len(o.Contradictions))
+	fmt.Fprintf(out, "%s: %d meshes, %d proxies, %d clusters, %d tcp_proxy filters, %d routes, %d fields; %d claims and %d safe fixes tried, %d of these together in %d meshes; %d contradictions\n",
+		t.Name, o.Meshes, o.Proxies, o.Clusters, o.Filters, o.Routes, o.Leaves, sum(t.Claims), sum(t.Fixes), t.Applied, t.Together, len(o.Contradictions))
 	for _, list := range []struct {
 		what  string
 		items []string
@@ -111,6 +111,8 @@ func (p *prover) writeReport(path string, all []*tally) error {
 	for _, t := range all {
 		total.Outcome.Add(t.Outcome)
 		total.Files += t.Files
+		total.Together += t.Together
+		total.Applied += t.Applied
 		total.Refused = append(total.Refused, t.Refused...)
 		for _, pair := range []struct{ into, from map[string]int }{{total.Claims, t.Claims}, {total.Fixes, t.Fixes}, {total.Unshown, t.Unshown}} {
 			for rule, n := range pair.from {

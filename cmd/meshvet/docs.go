@@ -74,7 +74,7 @@ is the list for programs.
   compared.
 - **Fix** is the best that a finding of the rule may offer. A *safe* one changes nothing but what your own values name, or what Envoy
   ignores anyway; an *unsafe* one brings in a number or a choice that you did not state; one to *show* is a suggestion, to be read
-  and not to be applied as it is. Nothing applies fixes yet: findings show them, and ` + "`--format json`" + ` has them in full.
+  and not to be applied as it is. ` + "`meshvet fix`" + ` applies the safe ones, with ` + "`--unsafe`" + ` the unsafe ones too ([more](../guide/fix.md)).
 
 [What istioctl says](../compared-to-istioctl.md) of the same faults, and of what is none, is on a page of its own.
 

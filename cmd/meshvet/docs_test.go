@@ -146,7 +146,9 @@ func TestCommandPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := readAll(t, dir)
-	want := []string{"meshvet.md", "meshvet_completion.md", "meshvet_effective.md", "meshvet_explain.md", "meshvet_lint.md", "meshvet_rules.md", "meshvet_verify.md", "meshvet_version.md",
+	want := []string{
+		"meshvet.md", "meshvet_completion.md", "meshvet_config.md", "meshvet_config_print.md", "meshvet_config_verify.md", "meshvet_effective.md",
+		"meshvet_explain.md", "meshvet_fix.md", "meshvet_init.md", "meshvet_lint.md", "meshvet_rules.md", "meshvet_verify.md", "meshvet_version.md",
 		"meshvet_webhook.md", "meshvet_webhook_check.md",
 	}
 	var got []string

@@ -125,6 +125,18 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 	if err != nil {
 		return nil, err
 	}
+	if ex.Before, err = f.read(stem + ".before.yaml"); err != nil {
+		return nil, err
+	}
+	if ex.Before != "" {
+		before, err := object.Load(ctx, bad, strings.NewReader(ex.Before), object.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		if err := compareWith(ctx, engine, rep, lint.Input{Files: []*object.File{before}, Around: in.Around}); err != nil {
+			return nil, err
+		}
+	}
 	found := len(rep.Findings)
 	rep.Findings = slices.DeleteFunc(rep.Findings, func(x lint.Finding) bool { return x.Rule.ID != r.ID })
 	if len(rep.Findings) == 0 {
@@ -143,6 +155,16 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 		}
 	}
 	return ex, nil
+}
+
+// compareWith adds to a report what the rules say of a change.
+func compareWith(ctx context.Context, engine *lint.Engine, rep *lint.Report, then lint.Input) error {
+	before, err := engine.Earlier(ctx, then, rep)
+	if err != nil {
+		return err
+	}
+	engine.JudgeChanges(rep, lint.SuppressionChanges(rep, before, "the revision", func(string) bool { return true }))
+	return nil
 }
 
 // textOf is the text report without its summary.

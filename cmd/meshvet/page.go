@@ -43,6 +43,7 @@ type page struct {
 // example is what a rule's fixtures show.
 type example struct {
 	Name   string // of the file
+	Before string // the file before the change that is judged, "" without one
 	Bad    string
 	Output string         // of the text report
 	Others bool           // other rules find something too
@@ -110,8 +111,8 @@ func newPage(r *lint.Rule, all []lint.Rule, ex *example) (*page, error) {
 
 // fixMeaning says what becomes of a manifest by the best fix that a rule offers.
 var fixMeaning = map[lint.Safety]string{
-	lint.Safe:   "Fix: safe, which means that it changes nothing but what your own values name, or what Envoy ignores anyway. Where that is not to be had, a finding calls its fix unsafe or a suggestion.",
-	lint.Unsafe: "Fix: unsafe, which means that it brings in a number or a choice that you did not state.",
+	lint.Safe:   "Fix: safe, which means that it changes nothing but what your own values name, or what Envoy ignores anyway. Where that is not to be had, a finding calls its fix unsafe or a suggestion. `meshvet fix` applies the safe ones.",
+	lint.Unsafe: "Fix: unsafe, which means that it brings in a number or a choice that you did not state. `meshvet fix --unsafe` applies it.",
 	lint.Show:   "Fix: show, which means that it is a suggestion, to be read and not to be applied as it is.",
 }
 

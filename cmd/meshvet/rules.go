@@ -22,7 +22,7 @@ func (a *app) newRulesCommand() *cobra.Command {
 		Short: "List the rules",
 		Long: `Rules lists every rule that this meshvet has, with the severity and the kind of fix that it comes with: safe (changes nothing
 but what your own values name, or what Envoy ignores anyway), unsafe (brings in a number or a choice that you did not state) or show
-(a suggestion, to be read and not to be applied as it is). Nothing applies fixes yet.
+(a suggestion, to be read and not to be applied as it is). Meshvet fix applies the safe ones, and with --unsafe the unsafe ones too.
 
 The JSON form holds all that is known about each rule; it is also in docs/rules/rules.json of the repository.`,
 		Args: noArguments,

@@ -430,7 +430,7 @@ func TestBaselineMerges(t *testing.T) {
 				return baselineOf(t, base, seen{files: now, config: complete, whole: true})
 			}
 			var problems bytes.Buffer
-			cmd := exec.Command(git, "merge-file", "-p", write("ours", made(c.ours)), write("base", base), write("theirs", made(c.theirs)))
+			cmd := exec.CommandContext(t.Context(), git, "merge-file", "-p", write("ours", made(c.ours)), write("base", base), write("theirs", made(c.theirs)))
 			cmd.Stderr = &problems
 			merged, err := cmd.Output()
 			if err != nil {

@@ -69,7 +69,7 @@ func TestCompare(t *testing.T) {
 		{"nothing found", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a")}, "", 0},
 		{"as it was", files{"a.yaml": faultyEntry("a", "SE101"), "b.yaml": ""}, files{"a.yaml": faultyEntry("a", "SE101"), "b.yaml": faultyEntry("b")}, "", 1},
 		{"new object", files{}, files{"a.yaml": faultyEntry("a", "SE101")}, "a.yaml:SE101", 0},
-		{"new fault", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a", "SE101", "SE103")}, "a.yaml:SE103 a.yaml:SE103", 1},
+		{"new fault", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": faultyEntry("a", "SE101", "SE103")}, "a.yaml:SE103 a.yaml:SE103", 1}, //nolint:dupword // it is found twice
 		{"moved lines", files{"a.yaml": faultyEntry("a", "SE101")}, files{"a.yaml": "# one\n# two\n" + faultyEntry("b") + faultyEntry("a", "SE101")}, "", 1},
 		{"renamed file", files{"a.yaml": faultyEntry("a", "SE101", "SE103")}, files{"b.yaml": faultyEntry("a", "SE101", "SE103")}, "", 3},
 		{"moved object", files{"a.yaml": faultyEntry("a", "SE101") + faultyEntry("c")}, files{"a.yaml": faultyEntry("c"), "b.yaml": faultyEntry("a", "SE101")}, "", 1},

@@ -81,7 +81,7 @@ func sameName(t *testing.T, path string) *object.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // it was only read
 	f, err := object.Load(t.Context(), "a.yaml", in, object.Limits{})
 	if err != nil {
 		t.Fatal(err)

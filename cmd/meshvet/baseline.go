@@ -38,7 +38,7 @@ func (r *lintRun) baseline() (*knownFindings, error) {
 		b.path = filepath.Join(c.base, filepath.FromSlash(c.Baseline))
 		b.Name = w.name(b.path, false)
 		// Who may write a configuration need not be one who may read what is around the repository.
-		if real := realPath(b.path); !isWithin(realPath(c.base), real) && (r.repo == "" || !isWithin(realPath(r.repo), real)) {
+		if at := realPath(b.path); !isWithin(realPath(c.base), at) && (r.repo == "" || !isWithin(realPath(r.repo), at)) {
 			return nil, atConfig(c.BaselineAt, "baseline %s leads out of the repository; use --baseline for such a file", c.Baseline)
 		}
 	default:

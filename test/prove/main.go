@@ -79,12 +79,18 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 	}()
 	p := &prover{oracle: client, rules: all, root: *root}
 	if verb == "corpus" { // the oracle does one job after the other, and waits while answers are compared
+		var others []*oracle.Client
+		defer func() {
+			for _, h := range others {
+				_ = h.Close() // the first one tells
+			}
+		}()
 		for range runtime.GOMAXPROCS(0) - 1 {
 			another, err := oracle.Start(ctx, *binary)
 			if err != nil {
 				return err
 			}
-			defer another.Close() //nolint:errcheck // the first one tells
+			others = append(others, another)
 			p.beside = append(p.beside, &prover{oracle: another, rules: all, root: *root})
 		}
 	}

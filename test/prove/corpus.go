@@ -51,6 +51,8 @@ func (t *tally) add(other *tally) {
 			x.to[rule] += n
 		}
 	}
+	t.Together += other.Together
+	t.Applied += other.Applied
 	t.Refused = append(t.Refused, other.Refused...)
 }
 
@@ -97,6 +99,9 @@ func (p *prover) corpus(ctx context.Context, t *tally, roots []string) error {
 
 // random is corpus for random meshes, from one seed on. Of each mesh one proxy is compiled, another one for the next.
 func (p *prover) random(ctx context.Context, t *tally, first, count uint64) error {
+	if first+count < first { // there are no more seeds
+		count = 0
+	}
 	return p.tallied(ctx, t, int(count), func(ctx context.Context, by *prover, t *tally, i int) error { //nolint:gosec // so many meshes take years
 		seed := first + uint64(i) //nolint:gosec // it is not negative
 		m, err := agree.Random(seed)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -351,7 +352,7 @@ type trouble struct {
 	text    string       // for a refusal
 }
 
-// fresh is what a report has that the one before has not. As before count what other findings superseded, and what is found on the author's
+// fresh is what a report has that the one before has not, be it a finding or one that is silenced. As before count what other findings superseded, and what is found on the author's
 // own values: where a fix has copied them from, which may be of no use there any more, and where it has written them, if the rule had something
 // to say of the object already.
 func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
@@ -368,15 +369,30 @@ func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
 	for i := range fx.report.Findings {
 		add(&fx.report.Findings[i])
 	}
-	for i := range fx.report.Suppressed {
-		add(&fx.report.Suppressed[i].Finding)
-	}
+	shown := maps.Clone(known)
 	for _, f := range fx.report.Superseded() {
 		add(&f)
 	}
+	// A comment stays where it is while what it is about goes, or moves. What it silenced has to stay silent then, and nothing else may fall
+	// silent.
+	silent := map[cause]bool{}
+	for i := range fx.report.Suppressed {
+		f := &fx.report.Suppressed[i].Finding
+		silent[causeOf(f, objects[subject{f.Location.File, f.Object}])] = true
+	}
 	var out []trouble
+	for i := range report.Suppressed {
+		g := &report.Suppressed[i].Finding
+		if s := p.causeOf(g); shown[s] && !silent[s] {
+			out = append(out, trouble{*g, fmt.Sprintf("a comment would then be about something else, and silence %s (%s): %s", g.Rule.ID, g.Rule.Name, g.Message)})
+		}
+	}
 	for _, g := range report.Findings {
 		s := p.causeOf(&g)
+		if silent[s] && !shown[s] {
+			out = append(out, trouble{g, fmt.Sprintf("what silences %s (%s) would then be about something else: %s", g.Rule.ID, g.Rule.Name, g.Message)})
+			continue
+		}
 		if known[s] || said[ruleAt{s.rule, s.subject}] && p.wrote(s.subject, g.Path) || p.copied(&g) {
 			continue
 		}

@@ -195,6 +195,15 @@ func TestFix(t *testing.T) {
 				}
 			}),
 		}, Options{Unsafe: true}, twelve("1", 12), append(twelve("2", 10), "k: '1'", "l: '1'"), nil},
+		{"a comment that would silence something else", []lint.Rule{
+			made("XX101", lint.Warning, func(p *lint.Pass) {
+				if p.Object.Label("b") != "" {
+					p.Report(label("b"), "b is there", lint.Suggest(lint.Fix{Title: "drop b", Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Remove, Path: label("b")}}}))
+				}
+			}),
+			made("XX102", lint.Warning, func(p *lint.Pass) { p.Report(label("c"), "c is there") }),
+		}, Options{}, []string{"a: '1'", "# meshvet:ignore XX102 -- of old", "b: '1'", "c: '1'"}, nil,
+			[]string{"not x XX101: a comment would then be about something else, and silence XX102 (xx102): c is there"}},
 		{"half a cure", []lint.Rule{halved}, Options{}, []string{"a: '2'"}, nil, []string{"not x XX101: it cures only a part, after which the rule would find: a is 1"}},
 		{"the whole cure", []lint.Rule{halved}, Options{Unsafe: true}, []string{"a: '2'"}, []string{"a: '0'"}, []string{"1 x XX101 zero"}},
 		{"what cannot be edited", []lint.Rule{turns("XX101", lint.Warning, lint.Safe, "b", "1", "2")}, Options{}, []string{"a: &x '1'", "b: *x"}, nil, nil},

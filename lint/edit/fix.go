@@ -299,12 +299,13 @@ func (fx *fixer) takeBack(p *plan, report *lint.Report, fresh []trouble, all boo
 	for _, a := range p.accepted {
 		for i := range report.Findings {
 			g := &report.Findings[i]
-			if g.Rule.ID != a.cause.rule || p.causeOf(g) != a.cause {
+			same := g.Message == a.finding.Message
+			if g.Rule.ID != a.cause.rule || p.causeOf(g) != a.cause || !same && a.fix.Create != nil { // objects for more hosts may follow
 				continue
 			}
 			back = true
 			switch alone := fx.alone[a.cause.subject]; {
-			case g.Message == a.finding.Message:
+			case same:
 				fx.refuse(a, "the rule finds the same after it", a.finding.Location)
 			case !alone && !all && p.shares(a):
 				fx.alone[a.cause.subject] = true // what is left may come from the other fixes

@@ -218,7 +218,7 @@ func TestBaseline(t *testing.T) {
 			for _, f := range r.Findings {
 				found = append(found, f.Location.File+" "+f.Rule.ID+" "+f.Message)
 			}
-			for _, s := range r.Baseline.Stale {
+			for _, s := range r.Baselines[0].Stale {
 				stale = append(stale, fmt.Sprintf("%s %s %d: %s", s.Rule, s.File, s.Gone, s.Reason))
 			}
 			if diff := cmp.Diff(c.found, found); diff != "" {
@@ -227,8 +227,8 @@ func TestBaseline(t *testing.T) {
 			if diff := cmp.Diff(c.stale, stale); diff != "" {
 				t.Errorf("stale (-want +got):\n%s", diff)
 			}
-			if r.Baseline.Findings != c.known || len(r.Findings)+c.known != all {
-				t.Errorf("%d findings in the baseline, want %d of %d", r.Baseline.Findings, c.known, all)
+			if r.Baselines[0].Findings != c.known || len(r.Findings)+c.known != all {
+				t.Errorf("%d findings in the baseline, want %d of %d", r.Baselines[0].Findings, c.known, all)
 			}
 			// What is written holds for the run that wrote it, and needs no second writing.
 			r, v = c.run.lint(t)
@@ -240,8 +240,8 @@ func TestBaseline(t *testing.T) {
 			if diff := cmp.Diff(textOf(t, updated), textOf(t, again)); diff != "" {
 				t.Errorf("a second update (-first +second):\n%s", diff)
 			}
-			if updated.Apply(r, v); len(r.Findings) > 0 || len(r.Baseline.Stale) > 0 {
-				t.Errorf("after the update: found %v, stale %v", r.Findings, r.Baseline.Stale)
+			if updated.Apply(r, v); len(r.Findings) > 0 || len(r.Baselines[0].Stale) > 0 {
+				t.Errorf("after the update: found %v, stale %v", r.Findings, r.Baselines[0].Stale)
 			}
 		})
 	}
@@ -285,8 +285,8 @@ func TestBaselineOfUnknownRule(t *testing.T) {
 	}
 	r, v := seen{files: map[string]string{"a.yaml": withFaults("a")}}.lint(t)
 	b.Apply(r, v)
-	if len(r.Baseline.Stale) != 1 || r.Baseline.Stale[0].Reason != "there is no such rule" || r.Baseline.Stale[0].Line != 3 {
-		t.Errorf("stale: %+v", r.Baseline.Stale)
+	if len(r.Baselines[0].Stale) != 1 || r.Baselines[0].Stale[0].Reason != "there is no such rule" || r.Baselines[0].Stale[0].Line != 3 {
+		t.Errorf("stale: %+v", r.Baselines[0].Stale)
 	}
 }
 

@@ -278,6 +278,52 @@ func TestBaselineKeepsWhatIsNotAnswered(t *testing.T) {
 	}
 }
 
+// Of two baselines each holds for its own files, and neither answers for those of the other.
+func TestBaselinesOfSomeFiles(t *testing.T) {
+	files := map[string]string{"a/web.yaml": withFaults("web", "SE101=b"), "b/web.yaml": withFaults("web", "SE101=b")}
+	in := func(folder string) func(string) bool {
+		return func(name string) bool { return strings.HasPrefix(name, folder+"/") }
+	}
+	ofA := baselineOf(t, nil, seen{files: map[string]string{"a/web.yaml": files["a/web.yaml"]}})
+	ofB := baselineOf(t, nil, seen{files: map[string]string{"b/web.yaml": files["b/web.yaml"]}})
+	for _, c := range []struct {
+		name   string
+		files  map[string]string
+		found  int
+		staleA string
+	}{
+		{name: "both", files: files},
+		{name: "gone from a", files: map[string]string{"b/web.yaml": files["b/web.yaml"]},
+			staleA: "the object is only in files under other configurations, for which the baseline does not hold"},
+		{name: "repaired in a", files: map[string]string{"a/web.yaml": withFaults("web"), "b/web.yaml": files["b/web.yaml"]}, staleA: "it is not found any more"},
+		{name: "new in b, moved in a", found: 1, files: map[string]string{
+			"a/next.yaml": withFaults("web", "SE101=b"), "b/web.yaml": files["b/web.yaml"], "b/next.yaml": withFaults("web", "SE101=b")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+				r, v := seen{files: c.files, whole: true}.lint(t)
+				stale := map[string]string{}
+				for _, folder := range order {
+					v.Covers = in(folder)
+					map[string]*lint.Baseline{"a": ofA, "b": ofB}[folder].Apply(r, v)
+					for _, s := range r.Baselines[len(r.Baselines)-1].Stale {
+						stale[folder] = s.Reason
+					}
+				}
+				if len(r.Findings) != c.found || stale["a"] != c.staleA || stale["b"] != "" {
+					t.Errorf("%v: found %v, stale %q", order, r.Findings, stale)
+				}
+			}
+			r, v := seen{files: c.files, whole: true}.lint(t)
+			v.Covers = in("a")
+			updated, _ := ofA.Update(r, v)
+			if slices.ContainsFunc(updated.Entries, func(e lint.BaselineEntry) bool { return !in("a")(e.File) }) {
+				t.Errorf("an update takes in what is elsewhere: %v", updated.Entries)
+			}
+		})
+	}
+}
+
 func TestBaselineOfUnknownRule(t *testing.T) {
 	b, err := lint.ReadBaseline("b.yaml", []byte("version: 1\nfindings:\n- {rule: SE199, object: ServiceEntry shop/a, message: x}\n"))
 	if err != nil {

@@ -90,8 +90,8 @@ What is silenced fails no run. The summary counts it, -v lists it with its reaso
 silences nothing, because it has expired, is wrong or is not needed, is a finding (MV905, MV904); suppressions.forbid in the
 configuration names rules that nothing silences.
 
-A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
-reports only what is not in it, and which of its entries nothing is left of.
+A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration
+of a file, reports only what is not in it, and which of its entries nothing is left of.
 
 --since REV reports only what a change brings in: what was not found in the tree at git revision REV. main... stands for the commit in
 which HEAD left main. Files and objects may have moved. What the change brings in elsewhere, such as a second DestinationRule for the

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -150,13 +151,20 @@ func DocumentChanges(before, now *object.Document) (told string, at object.Locat
 
 // compareFields compares two values, and enters mappings.
 func compareFields(path object.Path, before, now object.Value, add func(object.Path, string, ...any)) {
-	isMap := func(v object.Value) bool { return v.Type() == object.Map || len(path) == 0 && !v.Set() } // an empty document says nothing
-	if isMap(before) && isMap(now) {
+	// A mapping that is not there says as much as an empty one; so does an empty document.
+	isMap := func(v, other object.Value) bool {
+		return v.Type() == object.Map || !v.Set() && (len(path) == 0 || other.Type() == object.Map && other.Len() > 0)
+	}
+	if isMap(before, now) && isMap(now, before) {
 		for key, v := range now.Fields() {
 			compareFields(path.Child(key), before.Get(key), v, add)
 		}
 		for key, v := range before.Fields() {
-			if v.Set() && !now.Get(key).Exists() {
+			switch {
+			case !v.Set() || now.Get(key).Exists():
+			case v.Type() == object.Map && v.Len() > 0:
+				compareFields(path.Child(key), v, now.Get(key), add)
+			default:
 				add(path.Child(key), "is not set any more, and was %s", brief(path, v))
 			}
 		}
@@ -211,6 +219,9 @@ func missingItems(from, list object.Value) []string {
 	var out []string
 	for _, item := range list.Items() {
 		name := brief(nil, item)
+		if text, err := json.Marshal(item.Any()); err == nil && item.Type() == object.Map {
+			name = object.Abridge(string(text))
+		}
 		switch {
 		case have[spelt(item)] || slices.Contains(out, name):
 		case len(out) == maxTold:

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -79,7 +80,11 @@ func (e *Engine) comment(f *object.File, text *object.Comment, judged []placed) 
 	}
 	switch {
 	case !reasoned || !says(reason):
-		c.void("it has to say why, as in %s -- the reason", shortened(object.IgnoreMark+form+" "+strings.Join(c.words, " ")))
+		names, why := c.words, "it has to say why"
+		if n := slices.IndexFunc(names, func(w string) bool { return w == "-" || w == "–" || w == "—" }); n >= 0 {
+			names, why = names[:n], "the reason stands behind two dashes"
+		}
+		c.void("%s, as in %s -- the reason", why, shortened(object.IgnoreMark+form+" "+strings.Join(names, " ")))
 	case c.Until == "" && setsEnd(reason):
 		c.void("until= belongs before the --")
 	default:

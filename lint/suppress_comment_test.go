@@ -87,6 +87,7 @@ func TestComments(t *testing.T) {
 			"\n- " + strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(entry, "name: api", "name: b")), "\n", "\n  "), "SE103*2 SE104*2 SE105*2", "SE101*2", nil},
 
 		{"no reason", lineOf(7, "# meshvet:ignore SE101"), all, "", []string{"7: the comment silences nothing: it has to say why, as in meshvet:ignore SE101 -- the reason"}},
+		{"one dash", lineOf(7, "# meshvet:ignore SE101 - ok then"), all, "", []string{"7: the comment silences nothing: the reason stands behind two dashes, as in meshvet:ignore SE101 -- the reason"}},
 		{"an empty reason", lineOf(7, "# meshvet:ignore SE101 -- …"), all, "", []string{"7: the comment silences nothing: it has to say why, as in meshvet:ignore SE101 -- the reason"}},
 		{"a reason without blanks", lineOf(7, "# meshvet:ignore SE101--x"), "SE103 SE104 SE105", "SE101", nil},
 		{"no words", lineOf(7, "# meshvet:ignore -- x"), all, "", []string{"7: the comment silences nothing: it names no rule"}},

@@ -117,9 +117,14 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 		return 0, usageError{cmd, errors.New("--write-baseline takes over what lint finds; fix first, then write the baseline with `meshvet lint`")}
 	}
 	out := a // where the report goes
+	what := "fixed text"
+	if f.fix.diff {
+		what = "diff"
+	}
 	if stdin || f.fix.diff {
-		if format := f.outputs.toStdout(); format != "" && f.outputs.set {
-			return 0, usageError{cmd, fmt.Errorf("--format=%s: standard output is for the fixed text; give the report a file: %s=FILE", format, format)}
+		// A variable that is set for all runs says nothing of this one.
+		if format := f.outputs.toStdout(); format != "" && cmd.Flags().Changed("format") {
+			return 0, usageError{cmd, fmt.Errorf("--format=%s: standard output is for the %s; give the report a file: %s=FILE", format, what, format)}
 		}
 		elsewhere := *a
 		elsewhere.stdout = a.stderr

@@ -25,17 +25,19 @@ type gate struct {
 
 // changedInstructions says what of the configurations of files, of what these extend, and of the baselines differs from the revision.
 func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File) ([]lint.GateChange, error) {
-	s := r.trusted
-	g := &gate{walker: r.walker, now: workingTree(), then: r.walker.instructions, seen: map[string]bool{}}
+	g := &gate{walker: r.walker, now: workingTree(), then: r.walker.instructions, seen: map[string]bool{}, effect: "this run obeys it as it is now"}
+	if r.trusted != nil {
+		g.effect = fmt.Sprintf("this run obeys %s; what it says now counts once the change is in", r.trusted.tree.Name())
+	}
+	// What the change does shows against where it began: the trusted revision may have moved on since.
+	s := r.since
 	if s == nil {
-		s = r.since
+		s = r.trusted
+	} else {
 		var err error
 		if g.then, err = s.instructions(ctx); err != nil {
 			return nil, err
 		}
-		g.effect = "this run obeys it as it is now"
-	} else {
-		g.effect = "this run obeys it as it was there; what it says now counts once the change is in"
 	}
 	g.revision = s.tree.Name()
 	if r.flags.config != "" {

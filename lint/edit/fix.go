@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 const MaxRounds = 10
 
 // maxTries is how often a round is tried without the fixes that turned out wrong, one at a time, before all that may be to blame are left.
-const maxTries = 4
+const maxTries = 8
 
 // Judge judges the files in focus as they would be. Findings on others are ignored.
 type Judge func(ctx context.Context, files []*object.File) (*lint.Report, error)
@@ -67,7 +68,7 @@ type Refused struct {
 
 // Fix applies the fixes of findings to the texts of files and judges these again, until nothing changes.
 //
-// Of a finding one fix is applied: the first safe one or, with Options.Unsafe, the first unsafe one if there is none. Fixes of one object that
+// Of a finding one fix is applied: the first safe one that does or, with Options.Unsafe, the first unsafe one. Fixes of one object that
 // meet in a field are applied one after the other, that of the more severe finding first. A safe fix after which a rule finds
 // something that it did not find before is undone and refused, and so is any that does not cure its finding or creates an object with a
 // fault. Fixes that undo one another are refused as soon as a file comes back to what it was.
@@ -168,8 +169,8 @@ func (p *proposal) id() string {
 	return strings.Join([]string{p.cause.rule, p.cause.file, p.cause.key.String(), p.cause.path, p.fix.Title}, "\x00")
 }
 
-// choose picks the fix of a finding that is applied, nil if none is.
-func (fx *fixer) choose(f *lint.Finding) *lint.Fix {
+// choices are the fixes of a finding that may be applied, the one to try first at the beginning.
+func (fx *fixer) choices(f *lint.Finding) []*lint.Fix {
 	if f.Severity < fx.opt.Lowest || fx.opt.Rules != nil && !fx.opt.Rules(f.Rule) {
 		return nil
 	}
@@ -177,14 +178,15 @@ func (fx *fixer) choose(f *lint.Finding) *lint.Fix {
 	if fx.opt.Unsafe {
 		safeties = append(safeties, lint.Unsafe)
 	}
+	var out []*lint.Fix
 	for _, s := range safeties {
 		for i := range f.Fixes {
 			if x := &f.Fixes[i]; x.Safety == s && (len(x.Ops) > 0 || x.Create != nil) {
-				return x
+				out = append(out, x)
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 // proposals are the fixes that may be applied now, those of more severe findings first. What can be refused without a look at the text is.
@@ -196,29 +198,29 @@ func (fx *fixer) proposals() []*proposal {
 	var out []*proposal
 	for i := range fx.report.Findings {
 		f := &fx.report.Findings[i]
-		fix, file := fx.choose(f), byName[f.Location.File]
-		if fix == nil {
-			continue
+		file := byName[f.Location.File]
+		for _, fix := range fx.choices(f) {
+			p := &proposal{finding: f, fix: fix, file: file}
+			var reason string
+			if file != nil {
+				p.object, reason = Target(file, f)
+			} else {
+				reason = "the finding is on no file that is judged; edit what the object is made from"
+			}
+			p.cause = causeOf(f, p.object)
+			if fx.banned[p.id()] {
+				continue // another one may do
+			}
+			if reason == "" {
+				reason = fx.keep(file)
+			}
+			if reason != "" {
+				fx.refuse(p, reason, f.Location)
+			} else {
+				out = append(out, p)
+			}
+			break
 		}
-		p := &proposal{finding: f, fix: fix, file: file}
-		var reason string
-		if file != nil {
-			p.object, reason = Target(file, f)
-		} else {
-			reason = "the finding is on no file that is judged; edit what the object is made from"
-		}
-		p.cause = causeOf(f, p.object)
-		if fx.banned[p.id()] {
-			continue
-		}
-		if reason == "" {
-			reason = fx.keep(file)
-		}
-		if reason != "" {
-			fx.refuse(p, reason, f.Location)
-			continue
-		}
-		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(a, b *proposal) int { return cmp.Compare(b.finding.Severity, a.finding.Severity) })
 	return out
@@ -296,9 +298,19 @@ func (fx *fixer) takeBack(p *plan, report *lint.Report, fresh []trouble, all boo
 	back := false
 	for _, a := range p.accepted {
 		for i := range report.Findings {
-			if g := &report.Findings[i]; g.Rule.ID == a.cause.rule && g.Message == a.finding.Message && p.causeOf(g) == a.cause {
+			g := &report.Findings[i]
+			same := g.Message == a.finding.Message
+			if g.Rule.ID != a.cause.rule || p.causeOf(g) != a.cause || !same && a.fix.Create != nil { // objects for more hosts may follow
+				continue
+			}
+			back = true
+			switch alone := fx.alone[a.cause.subject]; {
+			case same:
 				fx.refuse(a, "the rule finds the same after it", a.finding.Location)
-				back = true
+			case !alone && !all && p.shares(a):
+				fx.alone[a.cause.subject] = true // what is left may come from the other fixes
+			default:
+				fx.refuse(a, "it cures only a part, after which the rule would find: "+g.Message, a.finding.Location)
 			}
 		}
 	}
@@ -325,6 +337,11 @@ func (fx *fixer) takeBack(p *plan, report *lint.Report, fresh []trouble, all boo
 	return back
 }
 
+// shares says whether another fix of the plan is about the same object.
+func (p *plan) shares(a *proposal) bool {
+	return slices.ContainsFunc(p.accepted, func(b *proposal) bool { return b != a && b.cause.subject == a.cause.subject })
+}
+
 // spoils says whether a finding is a fault of the object that a fix creates: such an object is of no use.
 func (p *proposal) spoils(g *lint.Finding) bool {
 	return p.fix.Create != nil && keyOfNew(p.fix.Create.Object) == g.Object && g.Location.File == p.cause.file && g.Severity > lint.Info
@@ -336,7 +353,7 @@ type trouble struct {
 	text    string       // for a refusal
 }
 
-// fresh is what a report has that the one before has not. As before count what other findings superseded, and what is found on the author's
+// fresh is what a report has that the one before has not, be it a finding or one that is silenced. As before count what other findings superseded, and what is found on the author's
 // own values: where a fix has copied them from, which may be of no use there any more, and where it has written them, if the rule had something
 // to say of the object already.
 func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
@@ -353,15 +370,30 @@ func (fx *fixer) fresh(p *plan, report *lint.Report) []trouble {
 	for i := range fx.report.Findings {
 		add(&fx.report.Findings[i])
 	}
-	for i := range fx.report.Suppressed {
-		add(&fx.report.Suppressed[i].Finding)
-	}
+	shown := maps.Clone(known)
 	for _, f := range fx.report.Superseded() {
 		add(&f)
 	}
+	// A comment stays where it is while what it is about goes, or moves. What it silenced has to stay silent then, and nothing else may fall
+	// silent.
+	silent := map[cause]bool{}
+	for i := range fx.report.Suppressed {
+		f := &fx.report.Suppressed[i].Finding
+		silent[causeOf(f, objects[subject{f.Location.File, f.Object}])] = true
+	}
 	var out []trouble
+	for i := range report.Suppressed {
+		g := &report.Suppressed[i].Finding
+		if s := p.causeOf(g); shown[s] && !silent[s] {
+			out = append(out, trouble{*g, fmt.Sprintf("a comment would then be about something else, and silence %s (%s): %s", g.Rule.ID, g.Rule.Name, g.Message)})
+		}
+	}
 	for _, g := range report.Findings {
 		s := p.causeOf(&g)
+		if silent[s] && !shown[s] {
+			out = append(out, trouble{g, fmt.Sprintf("what silences %s (%s) would then be about something else: %s", g.Rule.ID, g.Rule.Name, g.Message)})
+			continue
+		}
 		if known[s] || said[ruleAt{s.rule, s.subject}] && p.wrote(s.subject, g.Path) || p.copied(&g) {
 			continue
 		}

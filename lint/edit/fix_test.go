@@ -96,6 +96,19 @@ func told(r *Result) []string {
 func TestFix(t *testing.T) {
 	first := func(ops ...lint.Op) lint.Fix { return lint.Fix{Title: "first", Safety: lint.Safe, Ops: ops} }
 	set := func(value any) lint.Op { return lint.Op{Kind: lint.Replace, Path: label("a"), Value: value} }
+	twelve := func(value string, n int) (labels []string) { // the first n of twelve labels
+		for c := 'a'; c < 'a'+rune(n); c++ {
+			labels = append(labels, fmt.Sprintf("%c: '%s'", c, value))
+		}
+		return labels
+	}
+	halved := made("XX101", lint.Warning, func(p *lint.Pass) {
+		if a := p.Object.Label("a"); a != "0" {
+			p.Report(label("a"), "a is "+a,
+				lint.Suggest(lint.Fix{Title: "one less", Safety: lint.Safe, Ops: []lint.Op{set("1")}}),
+				lint.Suggest(lint.Fix{Title: "zero", Safety: lint.Unsafe, Ops: []lint.Op{set("0")}}))
+		}
+	})
 	choice := func(fixes ...lint.Fix) lint.Rule {
 		return made("XX100", lint.Warning, func(p *lint.Pass) {
 			if p.Object.Label("a") == "1" {
@@ -172,10 +185,27 @@ func TestFix(t *testing.T) {
 		}, Options{Unsafe: true}, []string{"a: '1'", "b: '1'"}, nil, nil},
 		{"a fix without end", []lint.Rule{
 			made("XX101", lint.Warning, func(p *lint.Pass) {
-				a := p.Object.Label("a")
-				p.Report(label("a"), "a is "+a, lint.Suggest(lint.Fix{Title: "more", Safety: lint.Unsafe, Ops: []lint.Op{set(a + "!")}}))
+				for c := 'a'; c <= 'l'; c++ { // the next one shows once this one is cured
+					if name := string(c); p.Object.Label(name) == "1" {
+						p.Report(label(name), name+" is 1", lint.Suggest(lint.Fix{
+							Title: "set it to 2", Safety: lint.Unsafe, Ops: []lint.Op{{Kind: lint.Replace, Path: label(name), Value: "2"}},
+						}))
+						return
+					}
+				}
 			}),
-		}, Options{Unsafe: true}, []string{"a: '1'"}, []string{"a: '1!!!!!!!!!!'"}, nil},
+		}, Options{Unsafe: true}, twelve("1", 12), append(twelve("2", 10), "k: '1'", "l: '1'"), nil},
+		{"a comment that would silence something else", []lint.Rule{
+			made("XX101", lint.Warning, func(p *lint.Pass) {
+				if p.Object.Label("b") != "" {
+					p.Report(label("b"), "b is there", lint.Suggest(lint.Fix{Title: "drop b", Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Remove, Path: label("b")}}}))
+				}
+			}),
+			made("XX102", lint.Warning, func(p *lint.Pass) { p.Report(label("c"), "c is there") }),
+		}, Options{}, []string{"a: '1'", "# meshvet:ignore XX102 -- of old", "b: '1'", "c: '1'"}, nil,
+			[]string{"not x XX101: a comment would then be about something else, and silence XX102 (xx102): c is there"}},
+		{"half a cure", []lint.Rule{halved}, Options{}, []string{"a: '2'"}, nil, []string{"not x XX101: it cures only a part, after which the rule would find: a is 1"}},
+		{"the whole cure", []lint.Rule{halved}, Options{Unsafe: true}, []string{"a: '2'"}, []string{"a: '0'"}, []string{"1 x XX101 zero"}},
 		{"what cannot be edited", []lint.Rule{turns("XX101", lint.Warning, lint.Safe, "b", "1", "2")}, Options{}, []string{"a: &x '1'", "b: *x"}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,6 +34,8 @@ type BaselineUse struct {
 	Name     string
 	Findings int // findings that it holds
 	Stale    []StaleEntry
+	// Rewrite is what follows --write-baseline so that it is brought up to date; "" if the run knows nothing that would.
+	Rewrite string
 }
 
 // StaleEntry is an entry of a baseline that nothing is left of, or that holds more findings than there are.
@@ -46,6 +48,8 @@ type StaleEntry struct {
 // BaselineView is what a run knows beside its report. Its functions take names of files as entries have them.
 type BaselineView struct {
 	Files, Around []*object.File // as in Input
+	// Covers says whether the baseline holds for a file, by its name in the report. nil = for every file.
+	Covers func(name string) bool
 	// Whole says whether all files around one that an entry names were looked for, so that an object that is not in view is gone.
 	// nil = for no file.
 	Whole func(file string) bool
@@ -102,10 +106,10 @@ func compareEntries(a, b BaselineEntry) int {
 }
 
 // Apply takes the findings that the baseline holds out of the findings of a report, and says there what became of its entries. A
-// finding that its author silenced stays the author's.
+// finding that its author silenced stays the author's. Several baselines may be applied to a report, each to its files.
 func (b *Baseline) Apply(r *Report, view BaselineView) {
 	m := b.match(r, &view)
-	use := &BaselineUse{Name: b.Name, Stale: m.stale}
+	use := BaselineUse{Name: b.Name, Stale: m.stale}
 	var shown []Finding
 	for i := range r.Findings {
 		f := r.Findings[i]
@@ -119,7 +123,7 @@ func (b *Baseline) Apply(r *Report, view BaselineView) {
 			Kind: ByBaseline, Reason: "in the baseline", Where: b.locate(&b.Entries[e]),
 		}})
 	}
-	r.Findings, r.Baseline = shown, use
+	r.Findings, r.Baselines = shown, append(r.Baselines, use)
 	r.sort()
 }
 
@@ -158,7 +162,7 @@ func (b *Baseline) Update(r *Report, view BaselineView) (*Baseline, BaselineChan
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if !f.mayBeKnown() {
+		if !f.mayBeKnown() || !view.covers(f.Location.File) {
 			continue
 		}
 		if m.entryOf[i] < 0 {
@@ -197,6 +201,8 @@ func (v *BaselineView) name(file string) string {
 	return object.Abridge(file)
 }
 
+func (v *BaselineView) covers(name string) bool { return v.Covers == nil || v.Covers(name) }
+
 func (v *BaselineView) exists(file string) bool {
 	return v.Exists != nil && file != "" && v.Exists(file)
 }
@@ -226,7 +232,7 @@ func (b *Baseline) match(r *Report, view *BaselineView) *matching {
 			if !moved {
 				m.entryOf[i] = -1
 			}
-			if m.entryOf[i] >= 0 || !f.mayBeKnown() {
+			if m.entryOf[i] >= 0 || !f.mayBeKnown() || !view.covers(f.Location.File) {
 				continue
 			}
 			for _, n := range entries[f.known()] {
@@ -261,6 +267,7 @@ type sightings struct {
 	files      map[string]*sighting // by their names in entries
 	judged     map[string]bool      // objects
 	around     map[string]bool      // objects that are context only
+	elsewhere  map[string]bool      // objects in files that the baseline does not hold for
 	superseded map[known]bool
 	silenced   map[known]object.Location
 }
@@ -269,13 +276,14 @@ type sightings struct {
 type sighting struct {
 	judged  bool // and not context only
 	whole   bool // all that it holds could be read
+	covered bool // the baseline holds for it
 	objects map[string]bool
 }
 
 func newSightings(r *Report, view *BaselineView) *sightings {
 	s := &sightings{
 		view: view, selected: map[string]bool{}, passedOver: map[[2]string]bool{}, files: map[string]*sighting{},
-		judged: map[string]bool{}, around: map[string]bool{}, superseded: map[known]bool{}, silenced: map[known]object.Location{},
+		judged: map[string]bool{}, around: map[string]bool{}, elsewhere: map[string]bool{}, superseded: map[known]bool{}, silenced: map[known]object.Location{},
 	}
 	for _, m := range r.Rules {
 		s.selected[m.ID] = true
@@ -294,29 +302,42 @@ func newSightings(r *Report, view *BaselineView) *sightings {
 	}
 	for _, set := range [...][]*object.File{view.Files, view.Around} {
 		for _, f := range set {
-			at := &sighting{whole: f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0, objects: map[string]bool{}}
+			at := &sighting{
+				whole: f.Template == nil && len(f.Problems) == 0 && len(f.Unread) == 0, covered: view.covers(f.Name), objects: map[string]bool{},
+			}
 			s.files[view.name(f.Name)] = at
 			for _, o := range f.Objects {
-				at.objects[object.Abridge(o.Key.String())] = true
+				name := object.Abridge(o.Key.String())
+				if at.objects[name] = true; !at.covered {
+					s.elsewhere[name] = true
+				}
 			}
 		}
 	}
 	for _, f := range view.Files {
-		s.files[view.name(f.Name)].judged = true
+		at := s.files[view.name(f.Name)]
+		if at.judged = true; !at.covered {
+			continue
+		}
 		for _, o := range f.Objects {
 			s.judged[object.Abridge(o.Key.String())] = true
 		}
 	}
 	for _, f := range view.Around {
+		if !s.files[view.name(f.Name)].covered {
+			continue
+		}
 		for _, o := range f.Objects {
 			s.around[object.Abridge(o.Key.String())] = true
 		}
 	}
 	for i := range r.superseded {
-		s.superseded[r.superseded[i].known()] = true
+		if f := &r.superseded[i]; view.covers(f.Location.File) {
+			s.superseded[f.known()] = true
+		}
 	}
 	for i := range r.Suppressed {
-		if x := &r.Suppressed[i]; x.Suppression.Kind != ByBaseline {
+		if x := &r.Suppressed[i]; x.Suppression.Kind != ByBaseline && view.covers(x.Location.File) {
 			s.silenced[x.known()] = x.Suppression.Where
 		}
 	}
@@ -356,13 +377,20 @@ func (s *sightings) gone(e *BaselineEntry) string {
 	}
 	switch f := s.files[e.File]; {
 	case !s.left(e): // then it is in that file, or nobody knows
-		if f != nil && f.whole && f.judged {
+		switch {
+		case f == nil || !f.whole:
+		case !f.covered:
+			return "the baseline does not hold for its file, which is under another configuration"
+		case f.judged:
 			return reason
 		}
 	case s.judged[e.Object]:
 		return reason
 	case s.around[e.Object]: // it moved to where this run does not judge
 	case s.view.Whole != nil && s.view.Whole(e.File):
+		if s.elsewhere[e.Object] {
+			return "the object is only in files under other configurations, for which the baseline does not hold"
+		}
 		return "the object is gone"
 	}
 	return ""

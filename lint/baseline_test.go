@@ -218,7 +218,7 @@ func TestBaseline(t *testing.T) {
 			for _, f := range r.Findings {
 				found = append(found, f.Location.File+" "+f.Rule.ID+" "+f.Message)
 			}
-			for _, s := range r.Baseline.Stale {
+			for _, s := range r.Baselines[0].Stale {
 				stale = append(stale, fmt.Sprintf("%s %s %d: %s", s.Rule, s.File, s.Gone, s.Reason))
 			}
 			if diff := cmp.Diff(c.found, found); diff != "" {
@@ -227,8 +227,8 @@ func TestBaseline(t *testing.T) {
 			if diff := cmp.Diff(c.stale, stale); diff != "" {
 				t.Errorf("stale (-want +got):\n%s", diff)
 			}
-			if r.Baseline.Findings != c.known || len(r.Findings)+c.known != all {
-				t.Errorf("%d findings in the baseline, want %d of %d", r.Baseline.Findings, c.known, all)
+			if r.Baselines[0].Findings != c.known || len(r.Findings)+c.known != all {
+				t.Errorf("%d findings in the baseline, want %d of %d", r.Baselines[0].Findings, c.known, all)
 			}
 			// What is written holds for the run that wrote it, and needs no second writing.
 			r, v = c.run.lint(t)
@@ -240,8 +240,8 @@ func TestBaseline(t *testing.T) {
 			if diff := cmp.Diff(textOf(t, updated), textOf(t, again)); diff != "" {
 				t.Errorf("a second update (-first +second):\n%s", diff)
 			}
-			if updated.Apply(r, v); len(r.Findings) > 0 || len(r.Baseline.Stale) > 0 {
-				t.Errorf("after the update: found %v, stale %v", r.Findings, r.Baseline.Stale)
+			if updated.Apply(r, v); len(r.Findings) > 0 || len(r.Baselines[0].Stale) > 0 {
+				t.Errorf("after the update: found %v, stale %v", r.Findings, r.Baselines[0].Stale)
 			}
 		})
 	}
@@ -278,6 +278,52 @@ func TestBaselineKeepsWhatIsNotAnswered(t *testing.T) {
 	}
 }
 
+// Of two baselines each holds for its own files, and neither answers for those of the other.
+func TestBaselinesOfSomeFiles(t *testing.T) {
+	files := map[string]string{"a/web.yaml": withFaults("web", "SE101=b"), "b/web.yaml": withFaults("web", "SE101=b")}
+	in := func(folder string) func(string) bool {
+		return func(name string) bool { return strings.HasPrefix(name, folder+"/") }
+	}
+	ofA := baselineOf(t, nil, seen{files: map[string]string{"a/web.yaml": files["a/web.yaml"]}})
+	ofB := baselineOf(t, nil, seen{files: map[string]string{"b/web.yaml": files["b/web.yaml"]}})
+	for _, c := range []struct {
+		name   string
+		files  map[string]string
+		found  int
+		staleA string
+	}{
+		{name: "both", files: files},
+		{name: "gone from a", files: map[string]string{"b/web.yaml": files["b/web.yaml"]},
+			staleA: "the object is only in files under other configurations, for which the baseline does not hold"},
+		{name: "repaired in a", files: map[string]string{"a/web.yaml": withFaults("web"), "b/web.yaml": files["b/web.yaml"]}, staleA: "it is not found any more"},
+		{name: "new in b, moved in a", found: 1, files: map[string]string{
+			"a/next.yaml": withFaults("web", "SE101=b"), "b/web.yaml": files["b/web.yaml"], "b/next.yaml": withFaults("web", "SE101=b")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+				r, v := seen{files: c.files, whole: true}.lint(t)
+				stale := map[string]string{}
+				for _, folder := range order {
+					v.Covers = in(folder)
+					map[string]*lint.Baseline{"a": ofA, "b": ofB}[folder].Apply(r, v)
+					for _, s := range r.Baselines[len(r.Baselines)-1].Stale {
+						stale[folder] = s.Reason
+					}
+				}
+				if len(r.Findings) != c.found || stale["a"] != c.staleA || stale["b"] != "" {
+					t.Errorf("%v: found %v, stale %q", order, r.Findings, stale)
+				}
+			}
+			r, v := seen{files: c.files, whole: true}.lint(t)
+			v.Covers = in("a")
+			updated, _ := ofA.Update(r, v)
+			if slices.ContainsFunc(updated.Entries, func(e lint.BaselineEntry) bool { return !in("a")(e.File) }) {
+				t.Errorf("an update takes in what is elsewhere: %v", updated.Entries)
+			}
+		})
+	}
+}
+
 func TestBaselineOfUnknownRule(t *testing.T) {
 	b, err := lint.ReadBaseline("b.yaml", []byte("version: 1\nfindings:\n- {rule: SE199, object: ServiceEntry shop/a, message: x}\n"))
 	if err != nil {
@@ -285,8 +331,8 @@ func TestBaselineOfUnknownRule(t *testing.T) {
 	}
 	r, v := seen{files: map[string]string{"a.yaml": withFaults("a")}}.lint(t)
 	b.Apply(r, v)
-	if len(r.Baseline.Stale) != 1 || r.Baseline.Stale[0].Reason != "there is no such rule" || r.Baseline.Stale[0].Line != 3 {
-		t.Errorf("stale: %+v", r.Baseline.Stale)
+	if len(r.Baselines[0].Stale) != 1 || r.Baselines[0].Stale[0].Reason != "there is no such rule" || r.Baselines[0].Stale[0].Line != 3 {
+		t.Errorf("stale: %+v", r.Baselines[0].Stale)
 	}
 }
 

@@ -467,6 +467,20 @@ func suggestRule(name string, rules []Rule) string {
 	return "; `meshvet rules` lists them"
 }
 
+// rulesOf names the first rules of a category, and says where the others are; "" if there is no such category.
+func rulesOf(category string, rules []Rule) string {
+	var ids []string
+	for i := range rules {
+		if strings.EqualFold(string(rules[i].Category), category) {
+			ids = append(ids, rules[i].ID)
+		}
+	}
+	if most := 3; len(ids) > most {
+		return fmt.Sprintf("%s and %d more; `meshvet rules` lists them", strings.Join(ids[:most], ", "), len(ids)-most)
+	}
+	return strings.Join(ids, ", ")
+}
+
 // optionValue checks the value of an option against the type of its default.
 func (m *Meta) optionValue(name string, value any) (any, error) {
 	var names []string

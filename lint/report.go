@@ -22,13 +22,13 @@ type Report struct {
 	Since        *Since   // what the findings were compared with; nil = with nothing, so that they are all there are
 	Rules        []*Meta  // the rules that were selected, by ID
 	Profile      *Profile // nil unless the configuration asks for it
-	// Baseline says what became of the entries of a baseline; nil without one.
-	Baseline *BaselineUse
+	// Baselines say what became of the entries of each baseline that was applied.
+	Baselines []BaselineUse
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 
 	superseded []Finding       // what findings leave out, since another one names its cause
-	off        map[ruleOn]bool // what overrides switch off
+	off        map[ruleOn]bool // what overrides switch off, and the configurations of some groups only
 }
 
 // Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs

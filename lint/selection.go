@@ -118,7 +118,11 @@ func (s *settler) settle(config map[string]RuleConfig, out map[string]selected) 
 		rc := config[name]
 		r := findRule(s.rules, name)
 		if r == nil {
-			s.fail(rc.at, "unknown rule %q%s", name, suggestRule(name, s.rules))
+			if of := rulesOf(name, s.rules); of != "" {
+				s.fail(rc.at, "%q is a category of rules; here they are named one by one: %s", name, of)
+			} else {
+				s.fail(rc.at, "unknown rule %q%s", name, suggestRule(name, s.rules))
+			}
 			continue
 		}
 		if other, twice := named[r.ID]; twice {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -138,6 +139,10 @@ func (a *app) newConfigPrinter(ctx context.Context, flags *pflag.FlagSet, path s
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
+	w := newWalker(cwd, nil, func(string, ...any) {})
+	if _, err := os.Stat(w.absolute(path)); err != nil {
+		return nil, fmt.Errorf("config print shows what holds for a file or folder that is there: %s: %w", path, plainError(err))
+	}
 	f := lintFlags{config: flags.Lookup("config").Value.String(), dataplane: newChoice("")}
 	f.dataplane.value = flags.Lookup("dataplane").Value.String()
 	for name, to := range map[string]*list{"enable": &f.enable, "disable": &f.disable} {
@@ -148,7 +153,7 @@ func (a *app) newConfigPrinter(ctx context.Context, flags *pflag.FlagSet, path s
 	if k, ok := flags.Lookup("complete").Value.(*kinds); ok {
 		f.complete = *k
 	}
-	r := &lintRun{flags: &f, walker: newWalker(cwd, nil, func(string, ...any) {}), args: []string{path}}
+	r := &lintRun{flags: &f, walker: w, args: []string{path}}
 	if err := r.findConfigs(); err != nil {
 		return nil, err
 	}

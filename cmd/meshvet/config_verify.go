@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -15,7 +16,7 @@ func (a *app) newConfigVerifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "Check configurations",
-		Long: `Verify reads configurations with all that they extend, and tells every mistake with its place. By default it reads each
+		Long: `Verify reads configurations with all that they extend, and the baselines that they name, and tells every mistake with its place. By default it reads each
 .meshvet.yaml of the repository, or without one of the working directory. Those are left out that git ignores, or that a
 configuration above excludes; no run reads them either.
 
@@ -36,6 +37,7 @@ func (a *app) verifyConfigs(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		s.repo = findRepository(filepath.Dir(s.file))
 		all = append(all, s)
 	}
 	if len(args) == 0 {
@@ -59,6 +61,17 @@ func (a *app) verifyConfigs(ctx context.Context, args []string) error {
 			return err
 		}
 		problems = append(problems, more...)
+		if s.Baseline == "" || len(s.problems) > 0 {
+			continue
+		}
+		_, err = configuredBaseline(w, s)
+		var wrong *lint.ConfigError
+		switch {
+		case errors.As(err, &wrong):
+			problems = append(problems, wrong.Problems...)
+		case err != nil:
+			return err
+		}
 	}
 	if len(problems) > 0 {
 		return &lint.ConfigError{Problems: distinct(problems)}

@@ -206,10 +206,10 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	if ctx.Err() != nil {
 		return 0, errors.Join(failed, ctx.Err())
 	}
-	if r.known == nil {
+	if r.since == nil {
 		now := *in
 		now.files, r.known = files, known
-		if err := r.settleBaseline(ctx, report, &now); err != nil {
+		if err := r.settleBaselines(ctx, report, &now); err != nil {
 			return 0, errors.Join(failed, err)
 		}
 	}

@@ -23,7 +23,7 @@ type gate struct {
 	changes []lint.GateChange
 }
 
-// changedInstructions says what of the configurations of files, of what these extend, and of the baseline differs from the revision.
+// changedInstructions says what of the configurations of files, of what these extend, and of the baselines differs from the revision.
 func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File) ([]lint.GateChange, error) {
 	g := &gate{walker: r.walker, now: workingTree(), then: r.walker.instructions, seen: map[string]bool{}, effect: "this run obeys it as it is now"}
 	if r.trusted != nil {
@@ -53,8 +53,8 @@ func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File)
 			}
 		}
 	}
-	if b := r.known; b != nil && !b.write {
-		if _, inside := s.path(b.path); inside {
+	for _, b := range r.known {
+		if _, inside := s.path(b.path); inside && !b.write {
 			g.compareBaseline(b.path)
 		}
 	}

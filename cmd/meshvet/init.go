@@ -78,7 +78,7 @@ func (a *app) init(ctx context.Context, dir string, force bool) error {
 		return err
 	}
 	return untilDone(ctx, func() error {
-		_, err := io.WriteString(&stoppable{ctx, a.stdout}, seen.told(w.name(file, false)))
+		_, err := io.WriteString(&stoppable{ctx, a.stdout}, seen.told(w.name(file, false), w.name(dir, false)))
 		return err
 	})
 }
@@ -260,21 +260,21 @@ func (s *sight) config() string {
 	if len(kinds) == 0 {
 		kinds = []string{string(object.ServiceEntry), string(object.DestinationRule)}
 	}
-	say(`# Kinds of which the repository holds every object that the mesh has. Some rules conclude something from the absence of an
+	say(`# A file of findings that are known and fail no run. It has to be there: meshvet lint --write-baseline writes it.
+# baseline: .meshvet-baseline.yaml
+
+# Kinds of which the repository holds every object that the mesh has. Some rules conclude something from the absence of an
 # object, and only run for these.
 # context:
 #   complete: [%s]
 
 `, strings.Join(kinds, ", "))
-	if len(s.scopes) > 0 {
+	if folders := s.scopeFolders(); len(s.scopes) > 0 && folders == nil {
+		say("# The manifests are taken for %d meshes, since they define the same objects; meshvet lint -v lists these. If that is not so, say\n# which files make up a mesh, under the key scopes.\n\n", len(s.scopes))
+	} else if len(folders) > 0 {
 		say("# Each of these is taken for a mesh of its own, since they define the same objects. If that is not so, say which files\n# make up a mesh. Files that all of them share stand in each.\n# scopes:\n")
-		for i, scope := range s.scopes {
-			if i == 10 {
-				say("# # and %d more\n", len(s.scopes)-i)
-				break
-			}
-			folder := commonFolder(scope.Files)
-			say("# - {name: %s, paths: [%s]}\n", strconv.Quote(object.Abridge(folder)), strconv.Quote(object.Abridge(lint.EscapeGlob(folder))))
+		for _, folder := range folders {
+			say("# - {name: %s, paths: [%s]}\n", strconv.Quote(folder), strconv.Quote(lint.EscapeGlob(folder)))
 		}
 		say("\n")
 	}
@@ -284,6 +284,26 @@ func (s *sight) config() string {
 	}
 	say("# The version of Istio that reads the manifests; by default the one that this meshvet was made for.\n# istio:\n#   version: %q # %s\n", version, where)
 	return b.String()
+}
+
+// mostScopes bounds the scopes that are written out: nobody reads more before they are switched on.
+const mostScopes = 30
+
+// scopeFolders are the folders of the scopes, if these can be told by them; else nil. To leave some out would leave their files out of all
+// meshes, or put them into one.
+func (s *sight) scopeFolders() []string {
+	if len(s.scopes) > mostScopes {
+		return nil
+	}
+	var out []string
+	for _, scope := range s.scopes {
+		folder := commonFolder(scope.Files)
+		if slices.Contains(out, folder) || object.Abridge(folder) != folder {
+			return nil
+		}
+		out = append(out, folder)
+	}
+	return out
 }
 
 // commonFolder is the deepest folder that all files are in or below.
@@ -308,17 +328,39 @@ const hook = `- repo: local
     require_serial: true
 `
 
-// told is what is printed once the file is written.
-func (s *sight) told(name string) string {
+// plainPath is what a shell takes as it is.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./+:@%,-]*$`)
+
+// shellWord is a path as it is written in a shell.
+func shellWord(path string) string {
+	if plainPath.MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(clean(path), "'", `'\''`) + "'"
+}
+
+// told is what is printed once the file is written: name is what it is called where the user stands, and dir is its folder.
+func (s *sight) told(name, dir string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is written. A run finds what it found without it.\n\n", clean(name))
 	if s.judged == 0 {
 		fmt.Fprintf(&b, "There is no ServiceEntry or DestinationRule in this folder yet.\n\n")
 	}
-	b.WriteString("Next:\n  meshvet lint                   judge the manifests\n")
-	b.WriteString("  meshvet lint --write-baseline .meshvet-baseline.yaml\n" +
-		"                                 accept what is found today; the key baseline: makes it known to every run\n")
-	b.WriteString("  meshvet config print --origin  what holds, and why\n")
+	where := ""
+	if dir != "." {
+		where = " " + shellWord(dir)
+	}
+	next := func(command, what string) {
+		if len(command) > 29 {
+			command += "\n" + strings.Repeat(" ", 31)
+		}
+		fmt.Fprintf(&b, "  %-29s  %s\n", command, what)
+	}
+	b.WriteString("Next:\n")
+	next("meshvet lint"+where, "judge the manifests")
+	next("meshvet lint --write-baseline "+shellWord(path.Join(dir, ".meshvet-baseline.yaml"))+where,
+		"accept what is found today; the key baseline: makes it known to every run")
+	next("meshvet config print --origin"+where, "what holds, and why")
 	if s.version != "" {
 		fmt.Fprintf(&b, "  istio.version                  %s says %s; switch it on in the file if that is so\n", clean(object.Abridge(s.where)), s.version)
 	}

@@ -27,11 +27,21 @@ func TestInitWritesSoundSuggestions(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatalf("%v\n%s", problems, on)
 	}
-	if cfg.Mesh.IstioVersion != "1.30" || len(cfg.Scopes) != 10 || cfg.Scopes[0].Paths[0] != `clusters/\[a]` || len(cfg.Complete) != 2 || len(cfg.Overrides) != 1 || len(cfg.Rules) != 1 || len(cfg.Exclude) != 1 {
+	if cfg.Mesh.IstioVersion != "1.30" || len(cfg.Scopes) != 12 || cfg.Baseline != ".meshvet-baseline.yaml" || cfg.Scopes[0].Paths[0] != `clusters/\[a]` || len(cfg.Complete) != 2 || len(cfg.Overrides) != 1 || len(cfg.Rules) != 1 || len(cfg.Exclude) != 1 {
 		t.Errorf("%+v", cfg)
 	}
 	if _, err := lint.New(everyRule(t), cfg); err != nil {
 		t.Error(err)
+	}
+
+	// Scopes that cannot all be written are not written at all.
+	for range mostScopes {
+		seen.scopes = append(seen.scopes, lint.Scope{Files: []string{"z/" + strings.Repeat("z", len(seen.scopes)) + "/a.yaml"}})
+	}
+	text = seen.config()
+	on = regexp.MustCompile(`(?m)^# ((?:[a-z]+:|- |  ).*)$`).ReplaceAllString(text, "$1")
+	if cfg, problems := lint.ReadConfig("c", []byte(on)); len(problems) > 0 || len(cfg.Scopes) > 0 || !strings.Contains(text, "taken for 42 meshes") {
+		t.Errorf("%v\n%s", problems, on)
 	}
 }
 

@@ -90,8 +90,8 @@ What is silenced fails no run. The summary counts it, -v lists it with its reaso
 silences nothing, because it has expired, is wrong or is not needed, is a finding (MV905, MV904); suppressions.forbid in the
 configuration names rules that nothing silences.
 
-A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration,
-reports only what is not in it, and which of its entries nothing is left of.
+A baseline is a file of findings that are known: --write-baseline makes it, and a run with --baseline, or baseline: in the configuration
+of a file, reports only what is not in it, and which of its entries nothing is left of.
 
 --since REV reports only what a change brings in: what was not found in the tree at git revision REV. main... stands for the commit in
 which HEAD left main. Files and objects may have moved. What the change brings in elsewhere, such as a second DestinationRule for the
@@ -268,14 +268,16 @@ type lintRun struct {
 	say     func(format string, args ...any) // tells what is told unless --quiet is given
 	walker  *walker
 	configs *configs
-	config  *settings      // of the first path
-	used    []*settings    // of the files that are judged
-	known   *knownFindings // nil without a baseline
-	repo    string         // absolute root of the repository of the first path, "" without one
+	config  *settings        // of the first path
+	used    []*settings      // of the files that are judged
+	known   []*knownFindings // baselines, in the order of their files
+	repo    string           // absolute root of the repository of the first path, "" without one
 	stdin   io.Reader
 	args    []string
-	since   *since // nil unless findings are compared with those of a revision
-	trusted *since // what --config-from names, or nil
+	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
+	baselineNamed bool
+	since         *since // nil unless findings are compared with those of a revision
+	trusted       *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -308,7 +310,7 @@ func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun
 		r.close()
 		return nil, err
 	}
-	if r.known, err = r.baseline(); err != nil {
+	if r.known, r.baselineNamed, err = r.flaggedBaseline(); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -364,7 +366,7 @@ func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (
 	}
 	r.complete(rep, &now)
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
-	if err := r.settleBaseline(ctx, rep, &now); err != nil {
+	if err := r.settleBaselines(ctx, rep, &now); err != nil {
 		return nil, err
 	}
 	var before *lint.Report
@@ -404,6 +406,11 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	}
 	var in inputs
 	var err error
+	if !r.baselineNamed {
+		if sources, err = r.configuredBaselines(sources); err != nil {
+			return nil, err
+		}
+	}
 	if in.files, err = load(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -430,7 +437,8 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	}
 	var rules []lint.Rule
 	if len(judged) > 0 || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
-		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) || r.known.mayBeStale(r.walker, r.repo) {
+		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) ||
+		slices.ContainsFunc(r.known, func(b *knownFindings) bool { return b.mayBeStale(r.walker) }) {
 		if rules, err = allRules(ctx); err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func writeConfigSchema(w io.Writer, all []lint.Rule) error {
 		"overrides": overridesSchema(glob),
 		"exclude":   describe(stringsOf(glob), "Globs of files and folders that are not read, relative to this file; ** stands for any number of folders."),
 		"baseline": describe(schema{"type": "string", "pattern": `^\s*[^/\s]`},
-			"File of findings that are known and fail no run, relative to this file; meshvet lint --write-baseline writes it. The webhook does not read it."),
+			"File of findings that are known and fail no run, in the files that go by this configuration; relative to this file. meshvet lint --write-baseline writes it. The webhook does not read it."),
 		"context": schema{
 			"description": "What is read beside the paths given, so that rules know what they meet.",
 			"oneOf":       []any{paths, mapping("", schema{"paths": paths, "complete": complete})},

@@ -292,14 +292,18 @@ func baselined(t testing.TB) *lint.Report {
 			Where: object.Location{File: "ci/baseline.yaml", Range: object.Range{Start: line, End: line}, Exact: true},
 		}
 	}
-	r.Baseline = &lint.BaselineUse{Name: "ci/baseline.yaml", Findings: 2, Stale: []lint.StaleEntry{
+	r.Baselines = []lint.BaselineUse{{Name: "ci/baseline.yaml", Findings: 2, Rewrite: "ci/baseline.yaml ci", Stale: []lint.StaleEntry{
 		{BaselineEntry: lint.BaselineEntry{
 			Rule: "SE101", Object: "ServiceEntry shop/old", Message: "the name tells nothing", File: "../old.yaml", Count: 1, Line: 14,
 		}, Gone: 1, Reason: "the object is gone"},
 		{BaselineEntry: lint.BaselineEntry{
 			Rule: "DR201", Object: "DestinationRule shop/a\x1b[31m", Path: "spec.host", Message: "port N loses it", File: "a.yaml", Count: 3, Line: 18,
 		}, Gone: 2, Reason: "it is not found any more"},
-	}}
+	}}, {Name: "egress/baseline.yaml", Stale: []lint.StaleEntry{
+		{BaselineEntry: lint.BaselineEntry{
+			Rule: "SE101", Object: "ServiceEntry shop/new", Message: "the name tells nothing", File: "new.yaml", Count: 1, Line: 4,
+		}, Gone: 1, Reason: "the object is gone"},
+	}}}
 	return r
 }
 

@@ -18,15 +18,15 @@ const formatVersion = "1"
 // Lists are never null.
 type (
 	jsonReport struct {
-		Version  string        `json:"version"`
-		Findings []jsonFinding `json:"findings"`
-		Problems []jsonProblem `json:"problems"`
-		Skipped  []jsonSkip    `json:"skipped"`
-		Scopes   []jsonScope   `json:"scopes"`
-		Context  jsonContext   `json:"context"`
-		Baseline *jsonBaseline `json:"baseline"`
-		Since    *jsonSince    `json:"since"` // null if the findings were compared with nothing
-		Stats    jsonStats     `json:"stats"`
+		Version   string         `json:"version"`
+		Findings  []jsonFinding  `json:"findings"`
+		Problems  []jsonProblem  `json:"problems"`
+		Skipped   []jsonSkip     `json:"skipped"`
+		Scopes    []jsonScope    `json:"scopes"`
+		Context   jsonContext    `json:"context"`
+		Baselines []jsonBaseline `json:"baselines"`
+		Since     *jsonSince     `json:"since"` // null if the findings were compared with nothing
+		Stats     jsonStats      `json:"stats"`
 	}
 	jsonFinding struct {
 		ID          string           `json:"id"`
@@ -114,12 +114,12 @@ type (
 		Name  string   `json:"name"`
 		Files []string `json:"files"`
 	}
-	// jsonBaseline says what became of the baseline; null without one.
+	// jsonBaseline says what became of a baseline.
 	jsonBaseline struct {
 		File  string      `json:"file"`
 		Stale []jsonStale `json:"stale"`
 	}
-	// jsonStale is an entry of the baseline that nothing, or less than it says, is left of.
+	// jsonStale is an entry of a baseline that nothing, or less than it says, is left of.
 	jsonStale struct {
 		ID      string `json:"id"`
 		Object  string `json:"object"`
@@ -143,7 +143,7 @@ type (
 		Findings   jsonSeverities `json:"findings"` // like ByRule without those that are silenced
 		ByRule     map[string]int `json:"byRule"`
 		Suppressed int            `json:"suppressed"`
-		Baseline   int            `json:"baseline"` // findings that the baseline holds; Suppressed does not count them
+		Baseline   int            `json:"baseline"` // findings that baselines hold; Suppressed does not count them
 	}
 	jsonFiles struct {
 		Linted   int `json:"linted"`
@@ -160,12 +160,13 @@ type (
 
 func writeJSON(w *bufio.Writer, v *view) error {
 	out := jsonReport{
-		Version:  formatVersion,
-		Findings: make([]jsonFinding, 0, len(v.Findings)+len(v.Suppressed)),
-		Problems: make([]jsonProblem, 0, len(v.Problems)),
-		Skipped:  make([]jsonSkip, 0, len(v.Skipped)),
-		Scopes:   make([]jsonScope, 0, len(v.Scopes)),
-		Stats:    statsOf(v),
+		Version:   formatVersion,
+		Findings:  make([]jsonFinding, 0, len(v.Findings)+len(v.Suppressed)),
+		Problems:  make([]jsonProblem, 0, len(v.Problems)),
+		Skipped:   make([]jsonSkip, 0, len(v.Skipped)),
+		Scopes:    make([]jsonScope, 0, len(v.Scopes)),
+		Baselines: make([]jsonBaseline, 0, len(v.Baselines)),
+		Stats:     statsOf(v),
 	}
 	for _, e := range v.entries() {
 		out.Findings = append(out.Findings, v.findingOf(e))
@@ -180,11 +181,12 @@ func writeJSON(w *bufio.Writer, v *view) error {
 	for _, s := range v.Scopes {
 		out.Scopes = append(out.Scopes, jsonScope{s.Name, append([]string{}, s.Files...)})
 	}
-	if b := v.Baseline; b != nil {
-		out.Baseline = &jsonBaseline{File: b.Name, Stale: make([]jsonStale, 0, len(b.Stale))}
+	for _, b := range v.Baselines {
+		use := jsonBaseline{File: b.Name, Stale: make([]jsonStale, 0, len(b.Stale))}
 		for _, s := range b.Stale {
-			out.Baseline.Stale = append(out.Baseline.Stale, jsonStale{s.Rule, s.Object, s.Path, s.Message, s.File, s.Line, s.Gone, s.Reason})
+			use.Stale = append(use.Stale, jsonStale{s.Rule, s.Object, s.Path, s.Message, s.File, s.Line, s.Gone, s.Reason})
 		}
+		out.Baselines = append(out.Baselines, use)
 	}
 	if s := v.Since; s != nil {
 		out.Since = &jsonSince{s.Revision, s.Commit, s.Known}

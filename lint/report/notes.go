@@ -31,7 +31,9 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	if !opt.Quiet {
 		writeNotices(bw, v, pens)
 	}
-	writeStale(bw, v, pens)
+	for i := range v.Baselines {
+		writeStale(bw, v, &v.Baselines[i], pens)
+	}
 	if opt.Verbose {
 		for i := range v.Suppressed {
 			f := &v.Suppressed[i]
@@ -91,10 +93,9 @@ func acceptedWhere(s *lint.Suppression) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// writeStale tells which entries of the baseline nothing is left of, one by one under Options.Verbose.
-func writeStale(w *bufio.Writer, v *view, pens pens) {
-	b := v.Baseline
-	if b == nil || len(b.Stale) == 0 || v.opt.Quiet {
+// writeStale tells which entries of a baseline nothing is left of, one by one under Options.Verbose.
+func writeStale(w *bufio.Writer, v *view, b *lint.BaselineUse, pens pens) {
+	if len(b.Stale) == 0 || v.opt.Quiet {
 		return
 	}
 	gone := 0
@@ -111,8 +112,12 @@ func writeStale(w *bufio.Writer, v *view, pens pens) {
 			fmt.Fprintf(w, "%s:%d: %s: %s\n", clean(b.Name), s.Line, pens.of(lint.Info, "stale"), clean(entry+": "+s.Reason))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s: %s not there any more and still in the baseline; --write-baseline %s removes what is stale",
-		clean(b.Name), pens.of(lint.Info, "notice"), areCount(gone, "finding"), clean(b.Name))
+	fmt.Fprintf(w, "%s: %s: %s not there any more and still in the baseline; ", clean(b.Name), pens.of(lint.Info, "notice"), areCount(gone, "finding"))
+	if b.Rewrite != "" {
+		fmt.Fprintf(w, "--write-baseline %s removes what is stale", clean(b.Rewrite))
+	} else {
+		fmt.Fprint(w, "remove what is stale from the file")
+	}
 	if !v.opt.Verbose {
 		fmt.Fprint(w, ", -v lists it")
 	}

@@ -68,7 +68,7 @@ func TestJSONFieldOrder(t *testing.T) {
 	f := finding(notDNS, load(t, "a.yaml", fixtureFiles["egress/payments.yaml"]).Objects[0], "spec.resolution", "m")
 	r := &lint.Report{Findings: []lint.Finding{f}, Problems: []object.Problem{{Kind: object.Syntax, Message: "m"}}}
 	got := topKeys(t, write(t, "json", Options{}, r))
-	want := "version findings problems skipped scopes context baseline since stats"
+	want := "version findings problems skipped scopes context baselines since stats"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("fields of the report: %s, want %s", s, want)
 	}

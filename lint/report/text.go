@@ -241,7 +241,11 @@ func summary(v *view) string {
 		left = append(left, fmt.Sprintf("%d suppressed", suppressed))
 	}
 	if known > 0 {
-		left = append(left, fmt.Sprintf("%d in the baseline", known))
+		where := "the baseline"
+		if len(v.Baselines) > 1 {
+			where = "baselines"
+		}
+		left = append(left, fmt.Sprintf("%d in %s", known, where))
 	}
 	if s := v.Since; s != nil && s.Known > 0 {
 		left = append(left, fmt.Sprintf("%d not new since %s", s.Known, clean(object.Abridge(s.Revision))))

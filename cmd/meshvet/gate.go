@@ -61,7 +61,7 @@ func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File)
 	return g.changes, nil
 }
 
-// foldersAbove are the folders of files and those above them, up to a root.
+// foldersAbove are the folders of files and of the configurations that were found, and those above them, up to a root.
 func (r *lintRun) foldersAbove(root string, files []*object.File) []string {
 	out := map[string]bool{}
 	add := func(dir string) {
@@ -70,6 +70,11 @@ func (r *lintRun) foldersAbove(root string, files []*object.File) []string {
 		}
 	}
 	add(r.configs.start)
+	for _, c := range r.configs.found {
+		if c.home != "" { // it may exclude all that is below it
+			add(c.home)
+		}
+	}
 	for _, f := range files {
 		if f.Name != stdinName {
 			add(filepath.Dir(r.walker.absolute(filepath.FromSlash(f.Name))))

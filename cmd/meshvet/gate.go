@@ -271,11 +271,8 @@ func (r *lintRun) tellGate(ctx context.Context, in *inputs, rep, before *lint.Re
 			}
 		}
 		if before != nil { // else nothing has changed
-			there := map[string]bool{}
-			for _, f := range slices.Concat(in.files, in.around) {
-				there[f.Name] = true
-			}
-			for _, c := range lint.SuppressionChanges(rep, before, s.tree.Name(), func(file string) bool { return !there[file] }) {
+			now, then := slices.Concat(in.files, in.around), slices.Concat(s.was.files, s.was.around)
+			for _, c := range lint.SuppressionChanges(rep, before, s.tree.Name(), now, then) {
 				if c.At.File != stdinName { // which was nowhere before
 					changes = append(changes, c)
 				}

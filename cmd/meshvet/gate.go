@@ -218,13 +218,16 @@ func (g *gate) compareBaseline(file string) {
 	then, wasRead := read(g.then)
 	held := map[lint.BaselineEntry]int{}
 	for _, e := range then.Entries {
-		held[entryKey(e)] += e.Count
+		held[g.entryKey(file, e)] += e.Count
 	}
 	more, line := 0, 0
 	for _, e := range now.Entries {
-		key := entryKey(e)
-		fresh := max(0, e.Count-held[key])
-		held[key] = max(0, held[key]-e.Count)
+		fresh := e.Count
+		for _, key := range [...]lint.BaselineEntry{g.entryKey(file, e), withoutFile(e)} {
+			known := min(fresh, held[key])
+			fresh -= known
+			held[key] -= known
+		}
 		if fresh > 0 && line == 0 {
 			line = e.Line
 		}
@@ -249,8 +252,17 @@ func (g *gate) compareBaseline(file string) {
 	g.add(at, "the baseline holds %d %s that it did not hold at %s", more, findings, g.revision)
 }
 
-// entryKey is an entry without what changes when files move.
-func entryKey(e lint.BaselineEntry) lint.BaselineEntry {
+// entryKey is an entry without what changes when files move: it keeps its file as long as there is one, since the same object may be in
+// another mesh too.
+func (g *gate) entryKey(baseline string, e lint.BaselineEntry) lint.BaselineEntry {
+	key := withoutFile(e)
+	if g.now.there(filepath.Join(filepath.Dir(baseline), filepath.FromSlash(e.File))) {
+		key.File = e.File
+	}
+	return key
+}
+
+func withoutFile(e lint.BaselineEntry) lint.BaselineEntry {
 	e.File, e.Count, e.Line = "", 0, 0
 	return e
 }

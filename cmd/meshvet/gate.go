@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -58,7 +59,38 @@ func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File)
 			g.compareBaseline(b.path)
 		}
 	}
+	g.compareIgnored(s.root)
 	return g.changes, nil
+}
+
+// compareIgnored compares what git is to ignore in the folders that were read, and above them.
+func (g *gate) compareIgnored(root string) {
+	dirs := map[string]bool{}
+	for dir := range g.walker.walked {
+		for ; isWithin(root, dir) && !dirs[dir]; dir = filepath.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	patterns := func(from instructions, file string) []ignorePattern {
+		data, err := from.read(file, maxConfigBytes)
+		if err != nil {
+			return nil // as for the walker, which tells it
+		}
+		return parseIgnorePatterns(string(data))
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		file := filepath.Join(dir, gitignoreName)
+		if is, was := g.now.there(file), g.then.there(file); !is && !was || findRepository(dir) != root {
+			continue // a submodule is none of the change's
+		}
+		if !reflect.DeepEqual(patterns(g.now, file), patterns(g.then, file)) {
+			g.changes = append(g.changes, lint.GateChange{
+				Message: "what git is to ignore differs from " + g.revision,
+				Effect:  "manifests that git ignores are not read, even if they are in the repository",
+				At:      object.Location{File: g.walker.name(file, false)},
+			})
+		}
+	}
 }
 
 // foldersAbove are the folders of files and of the configurations that were found, and those above them, up to a root.

@@ -58,8 +58,9 @@ func (e *Engine) JudgeChanges(r *Report, changes []GateChange) {
 }
 
 // SuppressionChanges returns what is suppressed in a report that was not before, or not for as long. before is that of Earlier; revision is
-// what it is called. A suppression without effect is none. gone says that a file is not there any more.
-func SuppressionChanges(now, before *Report, revision string, gone func(file string) bool) []GateChange {
+// what it is called. A suppression without effect is none. files and then are those that the run reads, as they are and as they were: what
+// was suppressed in another file counts only if its object moved from there.
+func SuppressionChanges(now, before *Report, revision string, files, then []*object.File) []GateChange {
 	type old struct {
 		*Suppression
 		taken bool
@@ -71,12 +72,49 @@ func SuppressionChanges(now, before *Report, revision string, gone func(file str
 		if s.Void {
 			continue
 		}
-		o := &old{Suppression: s}
 		if s.Kind == ByFile {
-			ofFiles = append(ofFiles, o)
+			ofFiles = append(ofFiles, &old{Suppression: s})
 		}
 		for _, key := range s.Keys() {
 			was[key] = append(was[key], &old{Suppression: s})
+		}
+	}
+	places, formerly := placesOf(files), placesOf(then)
+	came := func(s *Suppression) bool { return !formerly[standing{s.Where.File, s.Object}] }
+	gone := func(o *old) bool { return !places[standing{o.Where.File, o.Object}] }
+	matches := make([][]*Suppression, len(now.Suppressions)) // for each of Names, nil if there was none
+	// Those of the same file come first, as in Compare.
+	for _, moved := range [...]bool{false, true} {
+		for i := range now.Suppressions {
+			s := &now.Suppressions[i]
+			if s.Void || moved && !came(s) {
+				continue
+			}
+			if matches[i] == nil {
+				matches[i] = make([]*Suppression, len(s.Names))
+			}
+			if moved && s.Kind == ByFile { // the file has another name
+				if at := slices.IndexFunc(ofFiles, func(o *old) bool {
+					return !o.taken && gone(o) && slices.Equal(o.Names, s.Names) && !lastsLonger(s, o.Suppression)
+				}); at >= 0 {
+					ofFiles[at].taken = true
+					for n := range matches[i] {
+						matches[i][n] = ofFiles[at].Suppression
+					}
+				}
+			}
+			for n, key := range s.Keys() {
+				if matches[i][n] != nil {
+					continue
+				}
+				at := slices.IndexFunc(was[key], func(o *old) bool {
+					return !o.taken && (o.Where.File == s.Where.File || moved && gone(o))
+				})
+				if at >= 0 {
+					was[key][at].taken = true
+					matches[i][n] = was[key][at].Suppression
+				}
+			}
 		}
 	}
 	var out []GateChange
@@ -85,24 +123,14 @@ func SuppressionChanges(now, before *Report, revision string, gone func(file str
 		if s.Void {
 			continue
 		}
-		if s.Kind == ByFile && slices.ContainsFunc(ofFiles, func(o *old) bool {
-			moved := !o.taken && gone(o.Where.File) && slices.Equal(o.Names, s.Names) && !lastsLonger(s, o.Suppression)
-			o.taken = o.taken || moved
-			return moved
-		}) {
-			continue // the file has another name
-		}
 		var fresh, longer []string
-		for n, key := range s.Keys() {
-			at := slices.IndexFunc(was[key], func(o *old) bool { return !o.taken })
+		for n, name := range s.Names {
 			switch {
-			case at < 0:
-				fresh = append(fresh, s.Names[n])
-				continue
-			case lastsLonger(s, was[key][at].Suppression):
-				longer = append(longer, s.Names[n])
+			case n >= len(matches[i]) || matches[i][n] == nil:
+				fresh = append(fresh, name)
+			case lastsLonger(s, matches[i][n]):
+				longer = append(longer, name)
 			}
-			was[key][at].taken = true
 		}
 		add := func(format string, args ...any) {
 			out = append(out, GateChange{

@@ -133,7 +133,7 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 		if err != nil {
 			return nil, err
 		}
-		if err := compareWith(ctx, engine, rep, lint.Input{Files: []*object.File{before}, Around: in.Around}); err != nil {
+		if err := compareWith(ctx, engine, rep, in, lint.Input{Files: []*object.File{before}, Around: in.Around}); err != nil {
 			return nil, err
 		}
 	}
@@ -158,12 +158,12 @@ func (f *fixture) example(ctx context.Context, r *lint.Rule, all []lint.Rule) (*
 }
 
 // compareWith adds to a report what the rules say of a change.
-func compareWith(ctx context.Context, engine *lint.Engine, rep *lint.Report, then lint.Input) error {
+func compareWith(ctx context.Context, engine *lint.Engine, rep *lint.Report, now, then lint.Input) error {
 	before, err := engine.Earlier(ctx, then, rep)
 	if err != nil {
 		return err
 	}
-	engine.JudgeChanges(rep, lint.SuppressionChanges(rep, before, "the revision", func(string) bool { return true }))
+	engine.JudgeChanges(rep, lint.SuppressionChanges(rep, before, "the revision", slices.Concat(now.Files, now.Around), slices.Concat(then.Files, then.Around)))
 	return nil
 }
 

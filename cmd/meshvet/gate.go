@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -58,10 +59,41 @@ func (r *lintRun) changedInstructions(ctx context.Context, files []*object.File)
 			g.compareBaseline(b.path)
 		}
 	}
+	g.compareIgnored(s.root)
 	return g.changes, nil
 }
 
-// foldersAbove are the folders of files and those above them, up to a root.
+// compareIgnored compares what git is to ignore in the folders that were read, and above them.
+func (g *gate) compareIgnored(root string) {
+	dirs := map[string]bool{}
+	for dir := range g.walker.walked {
+		for ; isWithin(root, dir) && !dirs[dir]; dir = filepath.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	patterns := func(from instructions, file string) []ignorePattern {
+		data, err := from.read(file, maxConfigBytes)
+		if err != nil {
+			return nil // as for the walker, which tells it
+		}
+		return parseIgnorePatterns(string(data))
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		file := filepath.Join(dir, gitignoreName)
+		if is, was := g.now.there(file), g.then.there(file); !is && !was || findRepository(dir) != root {
+			continue // a submodule is none of the change's
+		}
+		if !reflect.DeepEqual(patterns(g.now, file), patterns(g.then, file)) {
+			g.changes = append(g.changes, lint.GateChange{
+				Message: "what git is to ignore differs from " + g.revision,
+				Effect:  "manifests that git ignores are not read, even if they are in the repository",
+				At:      object.Location{File: g.walker.name(file, false)},
+			})
+		}
+	}
+}
+
+// foldersAbove are the folders of files and of the configurations that were found, and those above them, up to a root.
 func (r *lintRun) foldersAbove(root string, files []*object.File) []string {
 	out := map[string]bool{}
 	add := func(dir string) {
@@ -70,6 +102,11 @@ func (r *lintRun) foldersAbove(root string, files []*object.File) []string {
 		}
 	}
 	add(r.configs.start)
+	for _, c := range r.configs.found {
+		if c.home != "" { // it may exclude all that is below it
+			add(c.home)
+		}
+	}
 	for _, f := range files {
 		if f.Name != stdinName {
 			add(filepath.Dir(r.walker.absolute(filepath.FromSlash(f.Name))))
@@ -213,13 +250,16 @@ func (g *gate) compareBaseline(file string) {
 	then, wasRead := read(g.then)
 	held := map[lint.BaselineEntry]int{}
 	for _, e := range then.Entries {
-		held[entryKey(e)] += e.Count
+		held[g.entryKey(file, e)] += e.Count
 	}
 	more, line := 0, 0
 	for _, e := range now.Entries {
-		key := entryKey(e)
-		fresh := max(0, e.Count-held[key])
-		held[key] = max(0, held[key]-e.Count)
+		fresh := e.Count
+		for _, key := range [...]lint.BaselineEntry{g.entryKey(file, e), withoutFile(e)} {
+			known := min(fresh, held[key])
+			fresh -= known
+			held[key] -= known
+		}
 		if fresh > 0 && line == 0 {
 			line = e.Line
 		}
@@ -244,8 +284,17 @@ func (g *gate) compareBaseline(file string) {
 	g.add(at, "the baseline holds %d %s that it did not hold at %s", more, findings, g.revision)
 }
 
-// entryKey is an entry without what changes when files move.
-func entryKey(e lint.BaselineEntry) lint.BaselineEntry {
+// entryKey is an entry without what changes when files move: it keeps its file as long as there is one, since the same object may be in
+// another mesh too.
+func (g *gate) entryKey(baseline string, e lint.BaselineEntry) lint.BaselineEntry {
+	key := withoutFile(e)
+	if g.now.there(filepath.Join(filepath.Dir(baseline), filepath.FromSlash(e.File))) {
+		key.File = e.File
+	}
+	return key
+}
+
+func withoutFile(e lint.BaselineEntry) lint.BaselineEntry {
 	e.File, e.Count, e.Line = "", 0, 0
 	return e
 }
@@ -266,11 +315,8 @@ func (r *lintRun) tellGate(ctx context.Context, in *inputs, rep, before *lint.Re
 			}
 		}
 		if before != nil { // else nothing has changed
-			there := map[string]bool{}
-			for _, f := range slices.Concat(in.files, in.around) {
-				there[f.Name] = true
-			}
-			for _, c := range lint.SuppressionChanges(rep, before, s.tree.Name(), func(file string) bool { return !there[file] }) {
+			now, then := slices.Concat(in.files, in.around), slices.Concat(s.was.files, s.was.around)
+			for _, c := range lint.SuppressionChanges(rep, before, s.tree.Name(), now, then) {
 				if c.At.File != stdinName { // which was nowhere before
 					changes = append(changes, c)
 				}

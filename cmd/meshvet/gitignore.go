@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// gitignoreName is the file in a folder that says what git is to ignore there.
+const gitignoreName = ".gitignore"
+
 // ignoreFile is one file of patterns in the format of gitignore(5).
 //
 // There is no dependency for this on purpose. go-git's matcher answers differently from git where a negated pattern names a
@@ -34,13 +37,17 @@ func readIgnoreFile(file, dir string, lost func(file string, err error)) *ignore
 		}
 		return nil
 	}
-	g := &ignoreFile{dir: dir}
-	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+	return &ignoreFile{dir: dir, patterns: parseIgnorePatterns(string(data))}
+}
+
+func parseIgnorePatterns(text string) []ignorePattern {
+	var out []ignorePattern
+	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		if p, ok := parseIgnorePattern(line); ok {
-			g.patterns = append(g.patterns, p)
+			out = append(out, p)
 		}
 	}
-	return g
+	return out
 }
 
 func parseIgnorePattern(line string) (p ignorePattern, ok bool) {
@@ -303,7 +310,7 @@ func ignoreStackAt(repo, dir string, lost func(file string, err error)) ignoreSt
 
 // enter returns the stack for a folder inside. The receiver stays as it is.
 func (s ignoreStack) enter(dir string, lost func(file string, err error)) ignoreStack {
-	g := readIgnoreFile(filepath.Join(dir, ".gitignore"), dir, lost)
+	g := readIgnoreFile(filepath.Join(dir, gitignoreName), dir, lost)
 	if g == nil {
 		return s
 	}

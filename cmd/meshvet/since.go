@@ -251,7 +251,10 @@ func (s *since) read(ctx context.Context, r *lintRun, in *inputs) (*before, erro
 		f := now[e.Path]
 		switch {
 		case e.Type == revision.Nested:
-			out.nested[e.Path] = false
+			// A folder that has taken its place is part of the change.
+			if repositoryAt(filepath.Join(s.root, filepath.FromSlash(e.Path))) != "" {
+				out.nested[e.Path] = false
+			}
 		case e.Type != revision.File:
 		case f != nil:
 			f.seen = true

@@ -39,11 +39,13 @@ func workingTree() instructions {
 	}
 }
 
-// instructions are those of the revision. It looks through the whole tree once, for configurations.
+// instructions are those of the revision. It looks through the whole tree once, for configurations and for what
+// git was to ignore, with which a change is compared.
 func (s *since) instructions(ctx context.Context) (instructions, error) {
+	known := append(lint.ConfigNames(), gitignoreName)
 	configs := map[string]bool{}
 	err := s.tree.Walk(ctx, func(string) bool { return true }, func(e revision.Entry) {
-		if e.Type != revision.Nested && slices.Contains(lint.ConfigNames(), path.Base(e.Path)) {
+		if e.Type != revision.Nested && slices.Contains(known, path.Base(e.Path)) {
 			configs[e.Path] = true
 		}
 	})

@@ -178,7 +178,7 @@ func (c Case) Lint(rules []lint.Rule, files ...*object.File) (*lint.Report, erro
 	if err != nil {
 		return nil, err
 	}
-	e.JudgeChanges(report, lint.SuppressionChanges(report, before, "the revision", func(string) bool { return true }))
+	e.JudgeChanges(report, lint.SuppressionChanges(report, before, "the revision", slices.Concat(files, c.Context), slices.Concat([]*object.File{c.Before}, c.Context)))
 	return report, nil
 }
 

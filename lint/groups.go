@@ -82,6 +82,23 @@ func accountGroups(groups []Group) *Report {
 	}
 	slices.SortFunc(r.Rules, func(a, b *Meta) int { return strings.Compare(a.ID, b.ID) })
 	r.Rules = slices.CompactFunc(r.Rules, func(a, b *Meta) bool { return a.ID == b.ID })
+	r.off = map[ruleOn]bool{}
+	for _, g := range groups {
+		own := map[string]bool{}
+		for _, m := range g.Engine.Rules() {
+			own[m.ID] = true
+		}
+		for _, m := range r.Rules {
+			if own[m.ID] {
+				continue
+			}
+			for _, f := range g.Files {
+				for _, o := range f.Objects {
+					r.off[ruleOn{m.ID, o.Key}] = true
+				}
+			}
+		}
+	}
 	r.count(all)
 	return r
 }

@@ -28,7 +28,7 @@ type Report struct {
 	Sources map[string]*object.File
 
 	superseded []Finding       // what findings leave out, since another one names its cause
-	off        map[ruleOn]bool // what overrides switch off
+	off        map[ruleOn]bool // what overrides switch off, and the configurations of some groups only
 }
 
 // Superseded returns the findings that were left out, since another one names their cause. No format shows them; whoever compares two runs

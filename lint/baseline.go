@@ -26,7 +26,10 @@ type BaselineEntry struct {
 	Message string // with N for each number, which may change while the cause stays
 	File    string // where it was found, from the folder of the baseline
 	Count   int    // how many findings it holds, at least 1
-	Line    int    // where it begins in the baseline; 0 if it is in no file
+	// Pinned says that other files had the same object when it was written. Then it holds in its file only: were it taken for one that
+	// moved once its file is gone, it would hide what is new in another mesh.
+	Pinned bool
+	Line   int // where it begins in the baseline; 0 if it is in no file
 }
 
 // BaselineUse is what became of a baseline in a run.
@@ -154,6 +157,7 @@ func (b *Baseline) Update(r *Report, view BaselineView) (*Baseline, BaselineChan
 		e := b.Entries[i]
 		if e.Count = m.unjudged[i]; e.Count > 0 {
 			change.Unjudged += e.Count
+			e.Pinned = e.Pinned || m.seen.places[e.Object] > 1
 			out.Entries = append(out.Entries, e)
 		}
 	}
@@ -171,6 +175,7 @@ func (b *Baseline) Update(r *Report, view BaselineView) (*Baseline, BaselineChan
 		k := f.known()
 		out.Entries = append(out.Entries, BaselineEntry{
 			Rule: k.rule, Object: k.object, Path: k.path, Message: k.message, File: view.name(f.Location.File), Count: 1,
+			Pinned: m.seen.places[k.object] > 1,
 		})
 	}
 	out.settle()
@@ -187,6 +192,7 @@ func (b *Baseline) settle() {
 	for _, e := range b.Entries {
 		if n := len(out); n > 0 && out[n-1].known() == e.known() && out[n-1].File == e.File {
 			out[n-1].Count += e.Count
+			out[n-1].Pinned = out[n-1].Pinned || e.Pinned
 		} else {
 			out = append(out, e)
 		}
@@ -212,6 +218,7 @@ type matching struct {
 	entryOf  []int // the entry of each finding, -1 = none
 	unjudged []int // how many findings of each entry the run says nothing of
 	stale    []StaleEntry
+	seen     *sightings
 }
 
 func (b *Baseline) match(r *Report, view *BaselineView) *matching {
@@ -224,6 +231,7 @@ func (b *Baseline) match(r *Report, view *BaselineView) *matching {
 		entries[e.known()] = append(entries[e.known()], i)
 	}
 	seen := newSightings(r, view)
+	m.seen = seen
 	// Of findings that read alike, each first takes the entry of its own file. Only an entry whose object is not in its file any more
 	// may have moved: in two meshes the same object may be at fault twice, and the one that is repaired must not hide the other.
 	for _, moved := range [...]bool{false, true} {
@@ -237,7 +245,7 @@ func (b *Baseline) match(r *Report, view *BaselineView) *matching {
 			}
 			for _, n := range entries[f.known()] {
 				e := &b.Entries[n]
-				if left[n] > 0 && (e.File == view.name(f.Location.File) || moved && seen.left(e)) {
+				if left[n] > 0 && (e.File == view.name(f.Location.File) || moved && !e.Pinned && seen.left(e)) {
 					m.entryOf[i] = n
 					left[n]--
 					break
@@ -268,6 +276,7 @@ type sightings struct {
 	judged     map[string]bool      // objects
 	around     map[string]bool      // objects that are context only
 	elsewhere  map[string]bool      // objects in files that the baseline does not hold for
+	places     map[string]int       // in how many files an object is
 	superseded map[known]bool
 	silenced   map[known]object.Location
 }
@@ -283,7 +292,8 @@ type sighting struct {
 func newSightings(r *Report, view *BaselineView) *sightings {
 	s := &sightings{
 		view: view, selected: map[string]bool{}, passedOver: map[[2]string]bool{}, files: map[string]*sighting{},
-		judged: map[string]bool{}, around: map[string]bool{}, elsewhere: map[string]bool{}, superseded: map[known]bool{}, silenced: map[known]object.Location{},
+		judged: map[string]bool{}, around: map[string]bool{}, elsewhere: map[string]bool{}, places: map[string]int{},
+		superseded: map[known]bool{}, silenced: map[known]object.Location{},
 	}
 	for _, m := range r.Rules {
 		s.selected[m.ID] = true
@@ -329,6 +339,11 @@ func newSightings(r *Report, view *BaselineView) *sightings {
 		}
 		for _, o := range f.Objects {
 			s.around[object.Abridge(o.Key.String())] = true
+		}
+	}
+	for _, f := range s.files {
+		for name := range f.objects {
+			s.places[name]++
 		}
 	}
 	for i := range r.superseded {
@@ -384,6 +399,8 @@ func (s *sightings) gone(e *BaselineEntry) string {
 		case f.judged:
 			return reason
 		}
+	case e.Pinned && (s.judged[e.Object] || s.around[e.Object]):
+		return "the object is only in other files, which had it before"
 	case s.judged[e.Object]:
 		return reason
 	case s.around[e.Object]: // it moved to where this run does not judge

@@ -136,6 +136,15 @@ func (r *configReader) entry(at object.Path, item object.Value) (BaselineEntry, 
 			}
 			e.Count = int(v.Int())
 		},
+		"pinned": func(at object.Path, v object.Value) {
+			if v.Type() != object.Bool {
+				r.problem(r.doc.LocateValue(v), "%s is %s; true or false is wanted", at, v.Text())
+				return
+			}
+			if e.Pinned = v.Bool(); e.Pinned && e.File == "" && !item.Get("file").Set() {
+				r.problem(r.doc.LocateValue(v), "%s is true, but the entry has no file to which it is pinned", at)
+			}
+		},
 	})
 	for _, f := range [...]struct{ name, value string }{{"rule", e.Rule}, {"object", e.Object}, {"message", e.Message}} {
 		if f.value == "" && len(r.problems) == mistakes {
@@ -171,6 +180,9 @@ version: 1
 		}
 		if e.Count > 1 {
 			fmt.Fprintf(&out, "  count: %d\n", e.Count)
+		}
+		if e.Pinned {
+			out.WriteString("  pinned: true\n")
 		}
 	}
 	if out.Len() > MaxBaselineBytes {

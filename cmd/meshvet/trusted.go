@@ -33,7 +33,7 @@ func workingTree() instructions {
 		read: readRegularUpTo,
 		there: func(file string) bool {
 			info, err := os.Stat(file)
-			return err == nil && info.Mode().IsRegular()
+			return err == nil && !info.IsDir() // reading a pipe fails, which is told
 		},
 		name: func(name string) string { return name },
 	}

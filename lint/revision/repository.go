@@ -121,7 +121,7 @@ func (r *Repository) commit(ctx context.Context, name string) (string, error) {
 	switch {
 	case strings.HasSuffix(answers[0], " ambiguous") || strings.Contains(said, "short object ID"):
 		return "", fmt.Errorf("%q is the beginning of more than one commit; give more of it", name)
-	case found && strings.Contains(said, "refname '"+name+"' is ambiguous"):
+	case found && name != "HEAD" && strings.Contains(said, "refname '"+name+"' is ambiguous"):
 		return "", fmt.Errorf("%q is ambiguous: a branch, a tag or a remote branch may be meant; write refs/heads/%s, refs/tags/%s or origin/%s", name, name, name, name)
 	case found:
 		return hash, nil

@@ -494,3 +494,24 @@ func FuzzReadTree(f *testing.F) {
 		_ = err // any content may be damaged
 	})
 }
+
+// git takes HEAD for HEAD itself, whatever branch is called so.
+func TestBranchCalledHEAD(t *testing.T) {
+	r := newRepo(t)
+	r.commit(map[string]string{"a.yaml": "a: 1\n"})
+	old := r.git("rev-parse", "HEAD")
+	want := r.commit(map[string]string{"a.yaml": "a: 2\n"})
+	r.git("update-ref", "refs/heads/HEAD", old)
+	repository, err := Open(t.Context(), r.dir, os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := repository.Resolve(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	if tree.Commit() != want {
+		t.Errorf("commit %s, want %s", tree.Commit(), want)
+	}
+}

@@ -16,7 +16,7 @@ var _ = register(lint.Rule{
 		Kinds:    []object.Kind{object.ServiceEntry, object.DestinationRule},
 		View:     lint.ViewFiles,
 		Summary: "With --since or --config-from: the configuration, or a file that it extends, says something else than at that revision; the " +
-			"baseline holds findings that it did not hold; or an annotation or a comment accepts findings that nothing accepted, or for longer.",
+			"baseline holds findings that it did not hold; what git is to ignore differs; or an annotation or a comment accepts findings that nothing accepted, or for longer.",
 		Why: "Whoever changes manifests can change in the same breath what judges them. That is often right, and a reviewer should see it. " +
 			"With --config-from the configuration and the baseline of the revision count, whatever the change does to them; a suppression counts " +
 			"at once.\n\nComments, the order of keys and the like make no difference, and what makes a baseline shorter is welcome.",

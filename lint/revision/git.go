@@ -90,8 +90,15 @@ func (c *complaint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// longest is how long a git command may take that reads little: a pipe that stands where a file belongs never ends.
+const longest = time.Minute
+
+var errTooLong = fmt.Errorf("it takes more than %s", longest)
+
 // run runs git to its end. Its output may have up to limit bytes.
 func (r *Repository) run(ctx context.Context, limit int, stdin string, args ...string) (stdout, stderr string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, errTooLong)
+	defer cancel()
 	cmd := r.command(ctx, args...)
 	var said complaint
 	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &said
@@ -109,7 +116,7 @@ func (r *Repository) run(ctx context.Context, limit int, stdin string, args ...s
 	}
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		return "", "", fmt.Errorf("run git %s: %w", args[0], ctx.Err())
+		return "", "", fmt.Errorf("run git %s: %w", args[0], context.Cause(ctx))
 	}
 	if readErr != nil {
 		return "", "", fmt.Errorf("run git %s: %w", args[0], readErr)

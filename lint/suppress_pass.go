@@ -279,8 +279,8 @@ func (o *occasion) inView(m *Meta, t *target) bool {
 	case m.Category == CategoryAcross:
 		return whole // what the rule would relate the object to may be elsewhere
 	case t.object.Kind == object.DestinationRule:
-		// A VirtualService decides what a port's policy does, and what a route makes of it; no rule declares that it looks at one.
-		return effective.ReachOf(o.ix, t.object).Known() && o.ix.Complete(object.VirtualService)
+		// A VirtualService may decide what a port's policy does, and what a route makes of it; no rule declares that it looks at one.
+		return effective.ReachOf(o.ix, t.object).Known() && (whole || o.ix.Complete(object.VirtualService))
 	case m.Category != CategoryServiceEntry: // DestinationRules decide
 		return whole
 	}

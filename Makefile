@@ -17,6 +17,8 @@ HELM_DOCS     = $(GO) tool -modfile=test/tools/helmdocs.mod helm-docs --chart-se
 TESTFLAGS  ?=
 # Tests that the race detector has nothing to look at in, though their packages start goroutines.
 SEQUENTIAL = ^Test(Hostile|Oversize|Corpus|Differential|SameAnswers|EffectiveMeetsSchema|ComparedToIstioctl|Pages|MutatedObjects|DecidersAgreeWithCEL|WarningsFit)
+# Of the stories, those that tell of one goroutine after another; what runs side by side is in the others, monday among them.
+SEQUENTIAL_STORIES = ^TestScript$$/^(baseline|broken|color|complete|completion|config|dataplane|effective|environment|exclude|exit|explain|fix-|init|rules|same|select|severity|since-|stdin|suppress|template|usage)
 # Which benchmarks, and how: make bench BENCH=Lint BENCHFLAGS='-count 10'.
 BENCH      ?= .
 BENCHFLAGS ?= -benchmem
@@ -140,7 +142,7 @@ race: ## Run the tests of the engine and the program under the race detector
 	@# Only packages that start goroutines, or whose tests do, have anything to check. Nor do tests that ask one thing after another,
 	@# such as reading hostile files and comparing pages with what the program says, which take minutes under the detector.
 	@packages=$$(grep -rlE '^[[:space:]]*go [a-zA-Z]|\.Go\(|\.Parallel\(\)|\.RunParallel\(' --include='*.go' lint webhook cmd | xargs -n 1 dirname | sort -u | sed 's|^|./|'); \
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '$(SEQUENTIAL)' $(TESTFLAGS) $$packages
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m -skip '$(SEQUENTIAL)|$(SEQUENTIAL_STORIES)' $(TESTFLAGS) $$packages
 
 .PHONY: test-all
 test-all: ## Run everything that CI runs, with the time of each suite

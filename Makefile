@@ -158,7 +158,7 @@ lint: ## Check the Go code, the policies and the scripts
 	cd test/e2e && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
-	for script in .ci/run .ci/suites .ci/fuzz .ci/verify test/e2e/kube/build.sh; do bash -n "$$script"; done
+	for script in .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify test/e2e/kube/build.sh; do bash -n "$$script"; done
 
 .PHONY: fmt
 fmt: ## Format the Go code and the policies

@@ -84,6 +84,9 @@ func (s *State) Of(k object.Kind) *KindState {
 	return &s.Kinds[i]
 }
 
+// Served says whether the API server knows a kind, or does not let that be known.
+func (s *State) Served(k object.Kind) bool { return s.Of(k).Outcome != Absent }
+
 const (
 	defaultPageSize = 500
 	defaultTimeout  = 30 * time.Second

@@ -92,9 +92,9 @@ const (
 	defaultTimeout  = 30 * time.Second
 	// atOnce is how many kinds are read side by side.
 	atOnce = 4
-	// mostObjects bounds what is read of a kind, and mostPages the answers in which it comes: a server may go on for ever.
+	// mostObjects bounds what is read of a kind, and mostEmpty the answers without an object: a server may go on for ever.
 	mostObjects = 500_000
-	mostPages   = 20_000
+	mostEmpty   = 20
 	// mostRestarts is how often a list begins again whose next page has expired; then it is asked for in one piece.
 	mostRestarts = 2
 )
@@ -318,7 +318,8 @@ var errEndless = errors.New("the API server goes on listing; that is more than i
 // pages lists objects, with at most so many in an answer; 0 = all in one.
 func (l *listing) pages(ctx context.Context, gvr schema.GroupVersionResource, ns string, size int64) error {
 	next := ""
-	for page := 0; ; page++ {
+	empty := 0
+	for {
 		list, err := l.page(ctx, gvr, ns, metav1.ListOptions{Limit: size, Continue: next})
 		if err != nil {
 			return err
@@ -329,7 +330,10 @@ func (l *listing) pages(ctx context.Context, gvr schema.GroupVersionResource, ns
 		if next = list.GetContinue(); next == "" {
 			return nil
 		}
-		if len(l.objects) > mostObjects || page >= mostPages {
+		if len(list.Items) == 0 {
+			empty++
+		}
+		if len(l.objects) > mostObjects || empty > mostEmpty {
 			return errEndless
 		}
 	}
@@ -344,9 +348,6 @@ func (l *listing) page(ctx context.Context, gvr schema.GroupVersionResource, ns 
 // keep takes over an object. Its unstructured form, several times as large, is garbage then.
 func (l *listing) keep(u *unstructured.Unstructured) {
 	l.Done.Add(1)
-	if u.GetKind() == "" { // items of a list in JSON may leave that to the list
-		u.SetKind(string(l.state.Kind))
-	}
 	o, err := Object(u.Object)
 	switch {
 	case err == nil && o.Kind == l.state.Kind && !o.Stray:

@@ -225,7 +225,7 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	}
 	rep, err := r.lint(ctx)
 	r.meter.end()
-	if err != nil {
+	if rep == nil {
 		return 0, err
 	}
 	if ctx.Err() != nil { // what there is can still be told; a second signal ends the process at once
@@ -369,23 +369,24 @@ type inputs struct {
 	gate   []lint.GateChange // what of the instructions differs from the revision
 }
 
-// lint reads the inputs and judges them.
+// lint reads the inputs and judges them. If ctx ends, there is a report beside the error, which says that the run was stopped and what it
+// had found by then.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	in, err := r.read(ctx)
 	if ctx.Err() != nil {
 		rep := &lint.Report{}
 		rep.Problems = append(rep.Problems, stoppedProblem("while its input was read, so nothing was judged"))
-		return rep, nil
+		return rep, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
 	rep, err := r.judge(ctx, in, in.files)
-	if err != nil && (rep == nil || ctx.Err() == nil) {
+	if rep == nil {
 		return nil, err
 	}
 	r.noteInputs(rep, in)
-	return rep, nil
+	return rep, err
 }
 
 func stoppedProblem(when string) object.Problem {

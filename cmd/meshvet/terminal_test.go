@@ -37,7 +37,7 @@ func onConsole(t *testing.T, folder string, stdout io.Writer, env []string, args
 		t.Fatal(err)
 	}
 	defer tty.Close() //nolint:errcheck // the program has its own
-	t.Cleanup(func() { terminal.Close() })
+	t.Cleanup(func() { _ = terminal.Close() })
 	c := &console{cmd: exec.CommandContext(t.Context(), self, args...), from: terminal}
 	c.cmd.Dir = folder
 	c.cmd.Env = append([]string{asProgram + "=1", "TERM=xterm", "HOME=" + folder, "NO_COLOR=1"}, env...)
@@ -150,7 +150,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		}
 		found := strings.Count(seen, "SE101")
 		m := regexp.MustCompile(`problem: the run was stopped by a signal when (\d+) of (\d+) objects were judged`).FindStringSubmatch(seen)
-		if m == nil || m[1] == "0" || m[2] != fmt.Sprint(n) || fmt.Sprint(found) != m[1] {
+		if len(m) < 3 || m[1] == "0" || m[2] != fmt.Sprint(n) || fmt.Sprint(found) != m[1] {
 			t.Errorf("%d findings, %v, on the screen:\n%s", found, m, seen[max(0, len(seen)-2000):])
 		}
 		return

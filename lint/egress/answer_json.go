@@ -10,9 +10,9 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// The types below are `meshvet effective --format json`, field for field in the order of the output; effective_schema.go of
-// cmd/meshvet describes it. Lists are never null.
 type (
+	// AnswerJSON and the types below are `meshvet effective --format json`, field for field in the order of the output;
+	// cmd/meshvet/effective_schema.go describes it. Lists are never null.
 	AnswerJSON struct {
 		Host    string    `json:"host"`
 		Scope   string    `json:"scope"`   // "" if the manifests are one mesh

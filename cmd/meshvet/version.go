@@ -7,30 +7,26 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meshvet/meshvet/cmd/internal/build"
 )
 
 // version is set by the linker for releases.
 var version string
 
-// build says what this binary was made of.
-type build struct {
+// buildInfo says what this binary was made of.
+type buildInfo struct {
 	version  string // "devel" if nobody said
 	revision string
 	modified bool
 	istio    string // version of the Istio API that manifests are read with
 }
 
-func thisBuild() build {
-	b := build{version: version}
+func thisBuild() buildInfo {
+	b := buildInfo{version: build.Version(version)}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
-	}
-	if b.version == "" && info.Main.Version != "(devel)" {
-		b.version = info.Main.Version // of `go install …@version`
-	}
-	if b.version == "" {
-		b.version = "devel"
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -48,7 +44,7 @@ func thisBuild() build {
 	return b
 }
 
-func (b build) write(w io.Writer) error {
+func (b buildInfo) write(w io.Writer) error {
 	text := "meshvet " + b.version + "\n"
 	if b.revision != "" {
 		text += "revision:  " + b.revision

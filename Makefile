@@ -76,7 +76,8 @@ build: ## Build bin/meshvet and bin/meshvet-render, static binaries
 
 .PHONY: manuals
 manuals: ## Write the man pages and the completions of the shells to bin/manuals
-	$(GO) run ./cmd/meshvet docs --man bin/manuals/man --completions bin/manuals/completions
+	SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)}" \
+	  $(GO) run $(BUILD_FLAGS) ./cmd/meshvet docs --man bin/manuals/man --completions bin/manuals/completions
 
 .PHONY: reproducible
 reproducible: ## Build the programs in two folders and fail if a byte differs

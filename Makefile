@@ -68,7 +68,7 @@ CASE_RULES  ?=
 
 .PHONY: help
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build bin/meshvet and bin/meshvet-render, static binaries
@@ -94,6 +94,10 @@ test: ## Run the tests, those of the Rego policies included
 .PHONY: test-tools
 test-tools: ## Run the tests of the development tools
 	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
+
+.PHONY: test-release
+test-release: ## Run the tests of what makes a release: workflows, image, .goreleaser.yaml, and of the pipelines in examples
+	cd test/release && $(GO) test -timeout 5m $(TESTFLAGS) ./...
 
 .PHONY: oracle
 oracle: ## Build bin/oracle, which compiles manifests with Istio's own control plane
@@ -173,12 +177,13 @@ lint: ## Check the Go code, the policies, the scripts, the workflows and the rel
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
 	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+	cd test/release && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	cd test/e2e && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
 	$(ACTIONLINT) -shellcheck shellcheck
 	$(GORELEASER) check --quiet
-	shellcheck .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify .ci/reproducible test/e2e/kube/build.sh
+	shellcheck .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify .ci/reproducible .ci/release-notes test/e2e/kube/build.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code and the policies

@@ -20,7 +20,7 @@ type Mesh struct {
 // Meshes cuts files into mesh scopes, as Lint does, and indexes each. The report accounts for every file and has no findings.
 func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 	r := e.account(in)
-	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
+	scopes, err := scopesOf(in.inOrder(), e.config, in.Dir)
 	if err != nil {
 		return nil, nil, err
 	}

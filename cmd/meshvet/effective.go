@@ -209,12 +209,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}
-	files, err := load(ctx, sources)
+	files, err := load(ctx, sources, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	more, asked, _ := r.contextSources([]*settings{r.config})
-	around, err := load(ctx, more)
+	around, err := load(ctx, more, nil)
 	if err != nil {
 		return nil, nil, err
 	}

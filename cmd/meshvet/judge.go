@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/egress"
@@ -16,6 +17,8 @@ type judge struct {
 	rules   []lint.Rule
 	configs *configs
 	walker  *walker
+	live    *liveMesh       // nil unless files are laid over a cluster
+	judged  *atomic.Int64   // is increased by each object that has been judged
 	named   map[string]bool // names of files that --context names, which every configuration has in view
 }
 
@@ -122,6 +125,10 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		}
 		config := *g.config.anchored(j.walker, group.Files, group.Around)
 		config.Partial = g.config.looksNowhere() && len(j.named) == 0
+		config.Judged = j.judged
+		if j.live != nil {
+			j.live.overlay(&config)
+		}
 		var err error
 		group.Engine, err = lint.New(j.rules, &config)
 		var wrong *lint.ConfigError
@@ -161,6 +168,8 @@ func (j *judge) inView(g *governed, files, around []*object.File) []*object.File
 		switch {
 		case own[f]:
 			return false
+		case f.InCluster(), j.live != nil && !judged: // all is one mesh
+			return true
 		case j.named[f.Name]:
 			return true
 		case c.isolated:

@@ -25,7 +25,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	}
 	for _, p := range v.Problems {
 		if !told[spotOf(p.Location)] {
-			fmt.Fprintf(bw, "%s: %s: %s\n", place(p.Location), pens.of(lint.Error, "problem"), clean(p.Message))
+			at := ""
+			if p.Location.File != "" {
+				at = place(p.Location) + ": "
+			}
+			fmt.Fprintf(bw, "%s%s: %s\n", at, pens.of(lint.Error, "problem"), clean(p.Message))
 		}
 	}
 	if !opt.Quiet {

@@ -559,6 +559,9 @@ func (s *surroundings) silences(r *Rule) string {
 	return ""
 }
 
+// Interrupted is the kind of problem that a run is which somebody stopped before it was complete.
+const Interrupted object.ProblemKind = "interrupted"
+
 // RuleBroke is the kind of problem that is a fault of a rule, not of the input.
 const RuleBroke object.ProblemKind = "rule"
 

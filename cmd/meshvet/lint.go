@@ -392,11 +392,8 @@ func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	return rep, nil
 }
 
-// interrupted is the kind of problem that a run is which somebody stopped.
-const interrupted object.ProblemKind = "interrupted"
-
 func stoppedProblem(when string) object.Problem {
-	return object.Problem{Kind: interrupted, Message: "the run was stopped by a signal " + when}
+	return object.Problem{Kind: lint.Interrupted, Message: "the run was stopped by a signal " + when}
 }
 
 // judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for. If ctx ends, the

@@ -40,9 +40,12 @@ type Options struct {
 	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
 	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
 
-	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
-	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
-	// other formats, files keep the names they have in the report.
+	// FailOn is the lowest severity that fails the run: junit has findings from there on as failures. The zero value means Warning.
+	FailOn lint.Severity
+
+	// Root is the absolute path of the folder that services see as the root of the repository, and Dir that of the folder from
+	// which relative file names start. With both, sarif, junit, github, gitlab, checkstyle and markdown name files from Root;
+	// otherwise, and in all other formats, files keep the names they have in the report.
 	Root, Dir string
 }
 
@@ -63,7 +66,11 @@ var formats = [...]struct {
 	{"compact", writeCompact},
 	{"json", writeJSON},
 	{"sarif", writeSARIF},
+	{"junit", writeJUnit},
 	{"github", writeGitHub},
+	{"gitlab", writeGitLab},
+	{"checkstyle", writeCheckstyle},
+	{"markdown", writeMarkdown},
 }
 
 // Names lists the formats.

@@ -254,6 +254,11 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
 	}
+	if f.failOn.value != "never" {
+		if opt.FailOn, err = lint.ParseSeverity(f.failOn.value); err != nil {
+			return 0, err
+		}
+	}
 	failed := a.write(ctx, &f.outputs, rep, opt)
 	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
 	opt.Color = a.colored(true, a.stderr)

@@ -44,9 +44,12 @@ type Options struct {
 	// Egress maps who reaches which host, for html, which alone asks for it, once. Without it that format tells findings only.
 	Egress func() (*egress.Map, error)
 
-	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
-	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
-	// other formats, files keep the names they have in the report.
+	// FailOn is the lowest severity that fails the run: junit has findings from there on as failures. The zero value means Warning.
+	FailOn lint.Severity
+
+	// Root is the absolute path of the folder that services see as the root of the repository, and Dir that of the folder from
+	// which relative file names start. With both, sarif, junit, github, gitlab, checkstyle and markdown name files from Root;
+	// otherwise, and in all other formats, files keep the names they have in the report.
 	Root, Dir string
 }
 
@@ -67,7 +70,11 @@ var formats = [...]struct {
 	{"compact", writeCompact},
 	{"json", writeJSON},
 	{"sarif", writeSARIF},
+	{"junit", writeJUnit},
 	{"github", writeGitHub},
+	{"gitlab", writeGitLab},
+	{"checkstyle", writeCheckstyle},
+	{"markdown", writeMarkdown},
 }
 
 // Names lists the formats.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -36,9 +37,13 @@ type Options struct {
 	Version string // of meshvet, for formats that name the tool
 	DocsURL string // where the pages of the rules are: the page of a rule is DocsURL/ID.md; "" gives no links
 
-	// Edits turns a fix that can be applied into replacements in files, for json and sarif. Its error is the reason why that cannot be
-	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
+	// Edits turns a fix that can be applied into replacements in files, for json, sarif and html. Its error is the reason why that cannot be
+	// done. It is asked for the fixes that are written only, once by each of the three. Without it they tell fixes as operations alone.
 	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
+
+	// Egress works out who reaches which host and by which policy, for html, which shows it as a map and asks once. A nil map, or an
+	// error, leaves the map out; the page says why. Without it there is no map either.
+	Egress func() (*egress.Map, error)
 
 	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
 	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
@@ -64,6 +69,7 @@ var formats = [...]struct {
 	{"json", writeJSON},
 	{"sarif", writeSARIF},
 	{"github", writeGitHub},
+	{"html", writeHTML},
 }
 
 // Names lists the formats.

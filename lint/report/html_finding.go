@@ -30,7 +30,8 @@ type (
 	htmlFinding struct {
 		ID, Severity, Rule, RuleName, URL string
 		Message, Place, File, Namespace   string
-		Where, Effect, Cause, Remedy      string
+		Where, Cause                      string
+		Effect, Remedy                    []htmlPart
 		Missing                           bool // the field is; the place is its parent's
 		Lines                             []htmlLine
 		Related                           []htmlNote
@@ -40,6 +41,8 @@ type (
 		InMap                             bool
 		Brief                             bool
 	}
+	// htmlPart is a part of a sentence; Code is what stands between backticks.
+	htmlPart struct{ Text, Code string }
 	// htmlLine is a line of a file. In the one with the place, Before, Mark and After are the line.
 	htmlLine struct {
 		N                       int
@@ -103,7 +106,7 @@ func (p *htmlPage) tell(v *view, findings []*lint.Finding, m *htmlMap) {
 // detail is what a finding tells beside its headline and excerpt.
 func (v *view) detail(f *lint.Finding, x *htmlFinding) {
 	x.Where = whereabouts(f)
-	x.Effect = clean(sentence(object.Abridge(f.Effect)))
+	x.Effect = parts(clean(sentence(object.Abridge(f.Effect))))
 	x.Cause = clean(v.causedNote(f))
 	x.Missing = !f.Location.Exact && f.Location.Range.Start.IsValid() && len(f.Path) > 0
 	for i, r := range f.Related {
@@ -113,7 +116,7 @@ func (v *view) detail(f *lint.Finding, x *htmlFinding) {
 		}
 		x.Related = append(x.Related, htmlNote{shortPlace(r.Location), clean(object.Abridge(r.Message))})
 	}
-	x.Remedy = clean(sentence(f.Rule.Remedy))
+	x.Remedy = parts(clean(sentence(f.Rule.Remedy)))
 	for i := range f.Fixes {
 		if i == maxHTMLFixes {
 			x.FixesLeftOut = len(f.Fixes) - i
@@ -123,13 +126,31 @@ func (v *view) detail(f *lint.Finding, x *htmlFinding) {
 	}
 }
 
+// parts takes a sentence apart at its backticks. What opens and does not close is text.
+func parts(s string) []htmlPart {
+	var out []htmlPart
+	for s != "" {
+		text, rest, opens := strings.Cut(s, "`")
+		code, after, closes := strings.Cut(rest, "`")
+		if !opens || !closes || code == "" {
+			return append(out, htmlPart{Text: s})
+		}
+		out = append(out, htmlPart{text, code})
+		s = after
+	}
+	return out
+}
+
 // size is about how many bytes of the page a finding takes.
 func (x *htmlFinding) size() int {
 	n := briefBytes + written(x.Message, x.Place, x.File, x.File, x.Namespace)
 	if x.Brief {
 		return n
 	}
-	n += cardBytes - briefBytes + written(x.Where, x.Effect, x.Remedy)
+	n += cardBytes - briefBytes + written(x.Where)
+	for _, p := range slices.Concat(x.Effect, x.Remedy) {
+		n += written(p.Text, p.Code)
+	}
 	for _, l := range x.Lines {
 		n += lineBytes + written(l.Text, l.Before, l.Mark, l.Following)
 	}

@@ -194,27 +194,32 @@ func linePlace(l object.Location) string {
 	return fmt.Sprintf("%s:%d", l.File, l.Range.Start.Line)
 }
 
-// clientsText names the namespaces of clients. others says that "*" means those that are not named elsewhere.
-func clientsText(namespaces []string, others bool) string {
+// clientsText names the namespaces of clients. all are those of which something is known.
+func clientsText(namespaces, all []string) string {
 	const most = 12
-	if len(namespaces) == 0 {
+	others := slices.Contains(namespaces, everyone)
+	switch {
+	case len(namespaces) == 0:
 		return "nobody"
+	case others && len(namespaces) >= len(all):
+		return "every namespace"
 	}
 	var parts []string
-	for i, ns := range namespaces {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("%d more", len(namespaces)-i))
-			break
-		}
-		switch {
-		case ns == everyone && (others || len(namespaces) > 1):
-			ns = "all other namespaces"
-		case ns == everyone:
-			ns = "every namespace"
-		case ns == "":
+	for _, ns := range namespaces {
+		switch ns {
+		case everyone:
+			continue
+		case "":
 			ns = "(no namespace)"
 		}
+		if len(parts) == most {
+			parts = append(parts, fmt.Sprintf("%d more", len(namespaces)-most))
+			break
+		}
 		parts = append(parts, ns)
+	}
+	if others {
+		parts = append(parts, "all other namespaces")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -263,7 +268,7 @@ func (m *htmlMap) build() {
 				continue
 			}
 			out := mapHost{
-				Name: m.text(h.Name), Scope: m.text(s.Name), Clients: m.text(clientsText(h.Namespaces, false)), Owner: m.text(ownerOf(h)), Entries: m.refsOf(h.Entries),
+				Name: m.text(h.Name), Scope: m.text(s.Name), Clients: m.text(clientsText(h.Namespaces, h.Namespaces)), Owner: m.text(ownerOf(h)), Entries: m.refsOf(h.Entries),
 				Notes: m.list(h.Notes),
 			}
 			for k := range h.Ports {
@@ -271,7 +276,7 @@ func (m *htmlMap) build() {
 				port := mapPort{Title: m.text(portTitle(p))}
 				for l := range p.Views {
 					w := &p.Views[l]
-					view := mapView{Clients: m.text(clientsText(w.Clients, len(p.Views) > 1)), Note: m.text(w.Note)}
+					view := mapView{Clients: m.text(clientsText(w.Clients, h.Namespaces)), Note: m.text(w.Note)}
 					for n := range w.Hops {
 						if hops++; hops > maxHTMLHops {
 							m.cut = fmt.Sprintf("only the first %d hops are shown", maxHTMLHops)

@@ -191,7 +191,7 @@
       const n = draw(g, 'text', { class: cls }, text).getComputedTextLength() / text.length;
       return n || 7;
     };
-    const out = { mono: measure('mono', 'abcdefghijklmnop.com'), sans: measure('', 'payments clients every'), sub: measure('sub', 'payments clients every') };
+    const out = { mono: measure('mono', 'abcdefghijklmnop.com'), sans: measure('', 'payments clients every'), bold: 1.15 * measure('', 'payments clients every'), sub: measure('sub', 'payments clients every') };
     s.remove();
     return out;
   })();
@@ -234,12 +234,14 @@
     const { list, by, searching } = groups();
     const total = list.reduce((n, g) => n + g.hosts.length, 0);
     const splitViews = hosts.some(h => h.ports.some(p => p.views.length > 1));
-    const width = { group: 190, host: 270, port: 130, view: splitViews ? 170 : 0, hop: 250 };
+    const width = { group: 190, host: 280, port: 150, view: splitViews ? 180 : 0, hop: 260 };
     const x = { group: 10 };
     x.host = x.group + width.group + GAP;
     x.port = x.host + width.host + GAP;
     x.view = x.port + width.port + GAP;
     x.hop = splitViews ? x.view + width.view + GAP : x.view;
+    const most = Math.max(1, ...list.map(g => Math.max(1, ...g.hosts.map(h => Math.max(0, ...h.ports.map(p => Math.max(0, ...p.views.map(v => v.hops.length))))))));
+    if (most === 1) width.hop = Math.min(420, Math.max(260, canvas.clientWidth - x.hop - 16)); // one hop takes what room there is
     nodes = []; byId = new Map();
     const edges = [];
     let row = 0, hopColumns = 1, shown = 0;
@@ -255,18 +257,18 @@
       const limit = searching ? Math.max(PAGE, open.get(g.key)) : open.get(g.key);
       const gn = node({
         id: g.id, kind: 'group', level: 1, row, x: x.group, w: width.group, key: g.key, text: g.label, sub: (g.scope ? g.scope + ' · ' : '') + plural(g.hosts.length, 'host'),
-        found: g.found, worst: g.worst, expanded: limit > 0,
+        found: g.found, worst: g.worst, own: !limit, expanded: limit > 0,
         label: (by === 'owner' ? 'defined in ' : 'clients in ') + g.label + (g.scope ? ', mesh ' + g.scope : '') + ', ' + plural(g.hosts.length, 'host'),
       });
       if (!limit) { row += 1.35; continue; }
       const first = row;
       for (const h of g.hosts.slice(0, limit)) {
         shown++;
-        const hn = node({ id: h.id, kind: 'host', level: 2, parent: gn, row, x: x.host, w: width.host, text: h.name, mono: true, found: h.found, worst: h.worst, expanded: h.ports.length ? true : undefined,
+        const hn = node({ id: h.id, kind: 'host', level: 2, parent: gn, row, x: x.host, w: width.host, text: h.name, mono: true, found: h.found, worst: h.worst, own: h.own.length > 0, expanded: h.ports.length ? true : undefined,
           label: 'host ' + h.name + ', clients in ' + h.clients });
         if (!h.ports.length) row++;
         for (const p of h.ports) {
-          const pn = node({ id: p.id, kind: 'port', level: 3, parent: hn, row, x: x.port, w: width.port, text: p.title, found: p.found, worst: worstOf(p.found), label: 'port ' + p.title });
+          const pn = node({ id: p.id, kind: 'port', level: 3, parent: hn, row, x: x.port, w: width.port, text: p.title, found: p.found, worst: worstOf(p.found), own: p.own.length > 0, label: 'port ' + p.title });
           if (!p.views.length) row++;
           p.views.slice(0, MAX_VIEWS).forEach(v => {
             let parent = pn, level = 4;
@@ -280,7 +282,7 @@
             v.hops.forEach((hop, l) => {
               hopColumns = Math.max(hopColumns, l + 1);
               parent = node({ id: hop.id, kind: 'rule', level: level + l, parent, row, x: x.hop + l * (width.hop + GAP), w: width.hop, text: ruleLabel(hop),
-                sub: hop.proxy + (hop.subset ? ' · subset ' + hop.subset : ''), found: hop.found, worst: worstOf(hop.found), rules: hop.rules, stacked: true,
+                sub: hop.proxy + (hop.subset ? ' · subset ' + hop.subset : ''), found: hop.found, worst: worstOf(hop.found), own: true, rules: hop.rules, stacked: true,
                 label: 'hop ' + (l + 1) + ', ' + hop.proxy + (hop.rules.length ? ', rules ' + hop.rules.map(refText).join(', ') : ', no DestinationRule') + ', cluster ' + hop.cluster });
             });
             row += v.hops.length ? 1.45 : 1;
@@ -301,6 +303,7 @@
     size = { w: x.hop + hopColumns * (width.hop + GAP) - GAP + 14, h: 34 + Math.max(row, 1) * ROW + 10 };
 
     const old = svg;
+    focus = focus || canvas.contains(document.activeElement);
     svg = document.createElementNS(SVG, 'svg');
     set(svg, { viewBox: '0 0 ' + size.w + ' ' + size.h, role: 'tree', 'aria-label': 'Map of egress', 'aria-describedby': 'keys' });
     draw(svg, 'title', {}, 'Map of egress');
@@ -310,7 +313,7 @@
     for (let i = 0; i < hopColumns; i++) heads.push([x.hop + i * (width.hop + GAP), hopColumns > 1 ? 'Hop ' + (i + 1) : 'DestinationRule']);
     for (const [hx, text] of heads) draw(svg, 'text', { class: 'col', x: hx, y: 18, 'aria-hidden': 'true' }, text);
     for (const [a, b] of edges) {
-      const x1 = a.x + a.w, y1 = a.y + high(a) / 2, x2 = b.x, y2 = b.y + high(b) / 2, mid = x2 - GAP / 2;
+      const x1 = a.x + a.w, y1 = a.y + NODE / 2, x2 = b.x, y2 = b.y + NODE / 2, mid = x2 - GAP / 2;
       draw(svg, 'path', { class: 'edge', 'aria-hidden': 'true', d: Math.abs(y1 - y2) < 1 ? `M${x1} ${y1}H${x2}` : `M${x1} ${y1}H${mid}V${y2}H${x2}` });
     }
     for (const n of nodes) drawNode(n);
@@ -324,7 +327,7 @@
   const high = n => n.kind === 'group' || n.stacked ? NODE + 14 : NODE;
 
   function drawNode(n) {
-    const cls = ['node', n.kind, n.worst].filter(Boolean).join(' ');
+    const cls = ['node', n.kind, n.worst, n.own ? 'own' : ''].filter(Boolean).join(' ');
     const h = high(n);
     const g = draw(svg, 'g', {
       class: cls, id: 'n-' + n.id, role: 'treeitem', tabindex: -1, 'aria-level': n.level, transform: `translate(${n.x} ${n.y})`,
@@ -333,20 +336,15 @@
     n.g = g;
     draw(g, 'title', {}, n.label);
     draw(g, 'rect', { width: n.w, height: h, rx: 4 });
-    let left = 9, right = n.w - 8;
-    if (n.kind === 'group') {
-      draw(g, 'path', { class: 'edge', d: n.expanded ? 'M9 10l4 4 4-4' : 'M11 8l4 4-4 4' });
-      left = 24;
-    }
-    if (n.worst) {
-      const count = String(n.found.length);
-      right -= count.length * 7 + 16;
+    // The parts are hidden from readers of the screen: the label says the same in words.
+    const left = n.kind === 'group' ? 24 : 9, count = n.worst ? String(n.found.length) : '', right = n.w - 8 - (count ? count.length * 7 + 16 : 0);
+    draw(g, 'text', { class: n.mono ? 'mono' : null, x: left, y: 16.5, 'aria-hidden': 'true' }, cut(n.text, right - left - (count ? 4 : 0), n.mono ? 'mono' : n.kind === 'group' ? 'bold' : 'sans'));
+    if (n.kind === 'group') draw(g, 'path', { class: 'edge', d: n.expanded ? 'M9 10l4 4 4-4' : 'M11 8l4 4-4 4' });
+    if (count) {
       shape(g, n.worst, right + 6, 12);
-      draw(g, 'text', { class: 'cnt', x: right + 15, y: 16 }, count);
-      right -= 4;
+      draw(g, 'text', { class: 'cnt', x: right + 15, y: 16, 'aria-hidden': 'true' }, count);
     }
-    draw(g, 'text', { class: n.mono ? 'mono' : null, x: left, y: 16.5 }, cut(n.text, right - left, n.mono ? 'mono' : 'sans'));
-    if (n.sub && h > NODE) draw(g, 'text', { class: 'sub', x: left, y: 31 }, cut(n.sub, n.w - left - 8, 'sub'));
+    if (n.sub && h > NODE) draw(g, 'text', { class: 'sub', x: left, y: 31, 'aria-hidden': 'true' }, cut(n.sub, n.w - left - 8, 'sub'));
   }
   function shape(g, severity, cx, cy) {
     const d = {
@@ -506,6 +504,8 @@
     return ul;
   }
 
+  // breakable lets a path be broken at its dots.
+  const breakable = path => path.split(/(?<=\.)/).flatMap((part, i) => (i ? [document.createElement('wbr'), part] : [part]));
   function policyTable(hop, caption, onlySet) {
     const table = add(null, 'table', { class: 'policy' });
     add(table, 'caption', { class: 't' }, caption);
@@ -520,12 +520,12 @@
       const inert = flags & 5, isDefault = flags & 2; // 1 = no effect, 4 = ignored
       if (onlySet && isDefault) { left++; continue; }
       const tr = add(body, 'tr', { class: [inert ? 'inert' : '', isDefault ? '' : 'own'].filter(Boolean).join(' ') || null });
-      add(tr, 'th', { scope: 'row', class: 't' }, T(name));
+      add(tr, 'th', { scope: 'row', class: 't' }, ...breakable(T(name)));
       const td = add(tr, 'td', { class: 't' });
       if (inert) td.append(add(null, 's', {}, T(value)), ' ', add(null, 'span', { class: 'kind' }, flags & 4 ? 'ignored by Istio' : 'no effect'));
       else td.append(T(value));
       add(tr, 'td', { class: 't' }, T(source));
-      add(tr, 'td', {}, T(envoy) ? add(null, 'code', { class: 't' }, T(envoy)) : '');
+      add(tr, 'td', {}, T(envoy) ? add(null, 'code', { class: 't' }, ...breakable(T(envoy))) : '');
     }
     if (left) add(body, 'tr', { class: 'inert' }, add(null, 'td', { colspan: 4 }, plural(left, 'default') + ' not shown'));
     return table;
@@ -551,7 +551,7 @@
     fact('Defined by', ...(host.entries.length ? host.entries.flatMap((r, i) => [i ? ', ' : '', ...placed(r)]) : ['nothing in view']));
     for (const n of host.notes) fact('Note', n);
     if (host.found.length) {
-      add(out, 'p', { class: 'dim' }, plural(host.found.length, 'finding') + (forPaper ? '' : ', to follow:'));
+      add(out, 'p', { class: 'dim' }, plural(host.found.length, 'finding') + (forPaper ? '' : ':'));
       if (!forPaper) out.append(findingList(host.found));
     }
     if (!host.ports.length) add(out, 'p', { class: 'note' }, 'It has no ports, so there is nothing to tell.');
@@ -568,10 +568,11 @@
           add(box, 'h4', {}, title, add(null, 'span', { class: 'dim' }, 'clients in ' + view.clients), view.hops.length > 1 ? add(null, 'span', {}, 'hop ' + (l + 1) + ' of ' + view.hops.length) : null,
             add(null, 'span', { class: 'dim' }, hop.proxy + (hop.cluster ? ' →' : '')), add(null, 'code', {}, hop.cluster));
           const how = add(box, 'div', { class: 'how' });
-          const rules = hop.rules.length ? hop.rules.flatMap((r, i) => [i ? ', then ' : '', ...placed(r)]) : ['no DestinationRule; defaults hold'];
-          add(how, 'p', { class: 't' }, ...rules);
+          const rules = hop.rules.length ? hop.rules.flatMap((r, i) => [i ? ', then ' : '', ...placed(r)]) : ['defaults: no DestinationRule is for it'];
+          add(how, 'p', { class: 't' }, 'Decided by ', ...rules);
           if (hop.routes.length) add(how, 'p', { class: 't' }, 'Routed by ', ...hop.routes.flatMap((r, i) => [i ? ', ' : '', ...placed(r)]));
-          for (const c of hop.facts) add(how, 'p', { class: 't' }, c);
+          const facts = hop.facts.length ? add(how, 'ul') : null;
+          for (const c of hop.facts) add(facts, 'li', { class: 't' }, c);
           if (hop.fields.length) {
             const name = 'Policy for port ' + port.title + (view.hops.length > 1 ? ', hop ' + (l + 1) : '');
             const table = policyTable(hop, name, onlySet);

@@ -186,6 +186,11 @@ func (v *view) causedNote(f *lint.Finding) string {
 	return "this file has not changed since " + v.Since.Revision + "; a change elsewhere brings the finding in"
 }
 
+// interrupted says whether the run was stopped before it was complete.
+func (v *view) interrupted() bool {
+	return slices.ContainsFunc(v.Problems, func(p object.Problem) bool { return p.Kind == lint.Interrupted })
+}
+
 // severities are those that findings have, worst first.
 var severities = [...]lint.Severity{lint.Error, lint.Warning, lint.Info}
 

@@ -37,11 +37,12 @@ type Options struct {
 	Version string // of meshvet, for formats that name the tool
 	DocsURL string // where the pages of the rules are: the page of a rule is DocsURL/ID.md; "" gives no links
 
-	// Edits turns a fix that can be applied into replacements in files, for json and sarif. Its error is the reason why that cannot be
-	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
+	// Edits turns a fix that can be applied into replacements in files, for json, sarif and html. Its error is the reason why that cannot be
+	// done. It is asked for the fixes that are written only, once by each of the three. Without it they tell fixes as operations alone.
 	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
 
-	// Egress maps who reaches which host, for html, which alone asks for it, once. Without it that format tells findings only.
+	// Egress works out who reaches which host and by which policy, for html, which shows it as a map and asks once. A nil map, or an
+	// error, leaves the map out; the page says why. Without it there is no map either.
 	Egress func() (*egress.Map, error)
 
 	// FailOn is the lowest severity that fails the run: junit has findings from there on as failures. The zero value means Warning.
@@ -72,9 +73,7 @@ var formats = [...]struct {
 	{"sarif", writeSARIF},
 	{"junit", writeJUnit},
 	{"github", writeGitHub},
-	{"gitlab", writeGitLab},
-	{"checkstyle", writeCheckstyle},
-	{"markdown", writeMarkdown},
+	{"html", writeHTML},
 }
 
 // Names lists the formats.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -70,6 +71,23 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 		return nil, err
 	}
 	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
+}
+
+// egress maps the meshes that files are judged in, those of the findings of a report first.
+func (j *judge) egress(ctx context.Context, files, around []*object.File, rep *lint.Report) (*egress.Map, error) {
+	groups, err := j.groups(files, around)
+	if err != nil {
+		return nil, err
+	}
+	meshes, err := lint.MeshesOfGroups(groups, filepath.ToSlash(j.walker.cwd))
+	if err != nil {
+		return nil, err
+	}
+	first := map[object.Key]bool{}
+	for i := range rep.Findings {
+		first[rep.Findings[i].Object] = true
+	}
+	return egress.Build(ctx, meshes, egress.Options{First: first})
 }
 
 // changes adds what the rules say of changes to what decides, under the configuration of the first path.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/report"
 )
@@ -247,10 +248,16 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 		Dir:       r.walker.cwd,
 		Edits:     fixEdits(rep),
 		Fixed:     f.fix.applied(),
+		Egress:    func() (*egress.Map, error) { return r.egress(ctx) },
 	}
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
+	}
+	if f.failOn.value != "never" {
+		if opt.FailOn, err = lint.ParseSeverity(f.failOn.value); err != nil {
+			return 0, err
+		}
 	}
 	failed := a.write(ctx, &f.outputs, rep, opt)
 	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
@@ -298,8 +305,10 @@ type lintRun struct {
 	cluster *kubeTarget // nil until it is looked for
 	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
 	baselineNamed bool
-	since         *since // nil unless findings are compared with those of a revision
-	trusted       *since // what --config-from names, or nil
+	// egress maps the meshes of the last report; nil before it.
+	egress  func(context.Context) (*egress.Map, error)
+	since   *since // nil unless findings are compared with those of a revision
+	trusted *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -408,6 +417,7 @@ func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (
 		return nil, err
 	}
 	r.complete(rep, &now)
+	r.egress = func(ctx context.Context) (*egress.Map, error) { return now.judge.egress(ctx, files, now.around, rep) }
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
 	if err := r.settleBaselines(ctx, rep, &now); err != nil {
 		return nil, err

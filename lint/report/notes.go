@@ -174,10 +174,23 @@ func scopeName(s lint.Scope) string {
 	return clean(s.Name)
 }
 
-// writeRuleSkips tells which rules did not judge how many objects, by reason.
-func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
-	type cause struct{ rule, reason string }
-	objects := map[cause]int{}
+// ruleSkip is a reason for which a rule did not judge some objects.
+type ruleSkip struct {
+	rule, reason string
+	objects      int // 0 = it was not run at all
+}
+
+// what says what the rule left out.
+func (s ruleSkip) what() string {
+	if s.objects > 0 {
+		return "passed over " + count(s.objects, "object")
+	}
+	return "was not run"
+}
+
+// ruleSkips sums up which rules did not judge how many objects, by reason.
+func ruleSkips(skips []lint.Skip) []ruleSkip {
+	objects := map[ruleSkip]int{}
 	for _, s := range skips {
 		if s.Rule == "" {
 			continue
@@ -186,20 +199,22 @@ func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
 		if s.Object.Kind != "" {
 			n = 1
 		}
-		objects[cause{s.Rule, s.Reason}] += n
+		objects[ruleSkip{rule: s.Rule, reason: s.Reason}] += n
 	}
-	causes := make([]cause, 0, len(objects))
-	for c := range objects {
-		causes = append(causes, c)
+	out := make([]ruleSkip, 0, len(objects))
+	for c, n := range objects {
+		c.objects = n
+		out = append(out, c)
 	}
-	slices.SortFunc(causes, func(a, b cause) int {
+	slices.SortFunc(out, func(a, b ruleSkip) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.reason, b.reason))
 	})
-	for _, c := range causes {
-		what := "was not run"
-		if n := objects[c]; n > 0 {
-			what = "passed over " + count(n, "object")
-		}
-		fmt.Fprintf(w, "rule %s %s: %s\n", clean(c.rule), what, clean(c.reason))
+	return out
+}
+
+// writeRuleSkips tells which rules did not judge how many objects, by reason.
+func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
+	for _, c := range ruleSkips(skips) {
+		fmt.Fprintf(w, "rule %s %s: %s\n", clean(c.rule), c.what(), clean(c.reason))
 	}
 }

@@ -225,3 +225,30 @@ func TestProgressPiped(t *testing.T) {
 		t.Errorf("%q on standard error", stderr.String())
 	}
 }
+
+// A fix that is stopped leaves the files as they are.
+func TestFixStopped(t *testing.T) {
+	folder := t.TempDir()
+	faulty(t, folder, 8000)
+	before, err := os.ReadFile(filepath.Join(folder, "many.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := onConsole(t, folder, nil, nil, "fix", "--unsafe", "-c", os.DevNull, "many.yaml")
+	c.until(t, `judging objects: `)
+	if _, err := c.from.Write([]byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	code := c.wait(t)
+	const want = "meshvet: the run was stopped by a signal before the fixes were worked out; nothing is written"
+	if seen := strings.TrimSpace(screen(c.output.String())); code != exitFailed || seen != want && seen != "^C\n"+want {
+		t.Errorf("exit code %d: %q", code, c.output.String())
+	}
+	after, err := os.ReadFile(filepath.Join(folder, "many.yaml"))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the file has changed: %v", err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

@@ -25,7 +25,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	}
 	for _, p := range v.Problems {
 		if !told[spotOf(p.Location)] {
-			fmt.Fprintf(bw, "%s: %s: %s\n", place(p.Location), pens.of(lint.Error, "problem"), clean(p.Message))
+			at := ""
+			if p.Location.File != "" {
+				at = place(p.Location) + ": "
+			}
+			fmt.Fprintf(bw, "%s%s: %s\n", at, pens.of(lint.Error, "problem"), clean(p.Message))
 		}
 	}
 	if !opt.Quiet {
@@ -48,7 +52,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 			fmt.Fprintf(bw, "compared with %s, commit %s: %s not new\n", clean(object.Abridge(s.Revision)), clean(s.Commit), areCount(s.Known, "finding"))
 		}
 		for _, s := range v.Scopes {
-			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
+			fmt.Fprintf(bw, "mesh scope %s", scopeName(s))
+			if len(s.Files) > 0 || v.Context.From != lint.FromCluster {
+				fmt.Fprintf(bw, ": %s", count(len(s.Files), "file"))
+			}
+			fmt.Fprintln(bw)
 		}
 	}
 	if err := bw.Flush(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -39,6 +40,9 @@ type Options struct {
 	// Edits turns a fix that can be applied into replacements in files, for json and sarif. Its error is the reason why that cannot be
 	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
 	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
+
+	// Egress maps who reaches which host, for html, which alone asks for it, once. Without it that format tells findings only.
+	Egress func() (*egress.Map, error)
 
 	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
 	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
@@ -178,6 +182,11 @@ func (v *view) causedNote(f *lint.Finding) string {
 		return ""
 	}
 	return "this file has not changed since " + v.Since.Revision + "; a change elsewhere brings the finding in"
+}
+
+// interrupted says whether the run was stopped before it was complete.
+func (v *view) interrupted() bool {
+	return slices.ContainsFunc(v.Problems, func(p object.Problem) bool { return p.Kind == lint.Interrupted })
 }
 
 // severities are those that findings have, worst first.

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-
 	"github.com/meshvet/meshvet/cmd/internal/build"
 	"github.com/meshvet/meshvet/lint/render"
 )
@@ -119,7 +117,7 @@ func answer(ctx context.Context, request *render.Request) *render.Answer {
 func dispatch(ctx context.Context, request *render.Request) (*render.Answer, error) {
 	switch {
 	case request.Kustomize != nil && request.Helm == nil:
-		return renderKustomize(ctx, filesys.MakeFsOnDisk(), request.Kustomize, request.Limits)
+		return renderKustomize(ctx, request.Kustomize, request.Limits)
 	case request.Helm != nil && request.Kustomize == nil:
 		return renderHelm(ctx, request.Helm, request.Limits)
 	default:

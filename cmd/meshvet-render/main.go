@@ -35,8 +35,10 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { os.Exit(exitFailed) }) // nothing is left behind, and neither renderer can be told to stop
+	// Nothing is left behind, and neither renderer can be told to stop.
+	forget := context.AfterFunc(ctx, func() { os.Exit(exitFailed) })
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	forget() // before stop, which ends ctx
 	stop()
 	os.Exit(code)
 }

@@ -27,7 +27,12 @@ const (
 // renderHelm renders a chart as `helm template` does, hooks included, CRDs and NOTES.txt left out. Nothing is fetched and no cluster is
 // asked: lookup answers nothing, and so does getHostByName. Documents are in the order of the names of their templates, not in that of
 // an installation. An error that comes of the chart or of what it is rendered with is a *render.Failure.
-func renderHelm(ctx context.Context, h *render.Helm, l render.Limits) (*render.Answer, error) {
+func renderHelm(ctx context.Context, h *render.Helm, l render.Limits) (answer *render.Answer, err error) {
+	defer func() { // what Helm's packages do with a chart that nobody thought of
+		if p := recover(); p != nil {
+			answer, err = nil, fail("", 0, "Helm cannot render the chart: %v", p)
+		}
+	}()
 	warnings := &warnings{}
 	previous := slog.Default()
 	slog.SetDefault(slog.New(warnings)) // Helm's packages warn there, and through package log, of what the user has to know

@@ -72,14 +72,36 @@ func yamlLine(err error, text []byte) int {
 	return line
 }
 
-// yamlWords are the message of an error of reading YAML, without the steps that it went through.
-func yamlWords(err error) string {
-	text := err.Error()
-	for _, step := range []string{"cannot unmarshal yaml document: ", "error converting YAML to JSON: ", "error unmarshaling JSON: "} {
+// yamlWords are the message of an error of reading YAML, without the steps that it went through and the names of Go's types.
+func yamlWords(text string) string {
+	for _, step := range []string{
+		"cannot unmarshal yaml document: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ",
+	} {
 		text = strings.Replace(text, step, "", 1)
 	}
-	return oneLine(text)
+	return oneLine(badShape.ReplaceAllStringFunc(text, func(found string) string {
+		m := badShape.FindStringSubmatch(found)
+		what, wanted := "it", "map"
+		if _, field, is := strings.Cut(m[2], "."); is {
+			what = field
+		}
+		switch {
+		case m[3] == "string":
+			wanted = "string"
+		case m[3] == "bool":
+			wanted = "boolean"
+		case strings.HasPrefix(m[3], "[]"):
+			wanted = "list"
+		}
+		return fmt.Sprintf("%s is %s, where a %s has to be", what, shapes[m[1]], wanted)
+	}))
 }
+
+// badShape is what encoding/json says of what has another type than it should.
+var badShape = regexp.MustCompile(`json: cannot unmarshal (string|number|bool|array|object)(?: \S+)? into Go (?:value|struct field (\S+)) of type (\S+.*)`)
+
+// shapes are the names that users know of those of encoding/json.
+var shapes = map[string]string{"string": "a string", "number": "a number", "bool": "a boolean", "array": "a list", "object": "a map"}
 
 // loadFailure says why Helm's loader makes no chart of files, in the words of err.
 func loadFailure(err error, where string, files []*archive.BufferedFile) error {
@@ -91,7 +113,7 @@ func loadFailure(err error, where string, files []*archive.BufferedFile) error {
 				line = yamlLine(err, f.Data)
 			}
 		}
-		return fail(path.Join(where, m[1]), line, "%s", strings.TrimPrefix(yamlWords(err), m[0]))
+		return fail(path.Join(where, m[1]), line, "%s", yamlWords(strings.TrimPrefix(text, m[0])))
 	}
 	if wrong, is := strings.CutPrefix(text, "validation: "); is {
 		return fail(path.Join(where, chartFile), 0, "%s", wrong)
@@ -126,13 +148,13 @@ func lineOf(text []byte, with string) int {
 var (
 	// A message of Helm's that names one place: "parse error at (NAME:LINE[:COLUMN]): WHY".
 	atPlace = regexp.MustCompile(`(?s)^(parse|execution) error (?:at|in) \((.+?)(?::(\d+))?(?::\d+)?\): (.*)$`)
-	// A line of a message that names the places which lead to a fault, from the outermost to that of the fault.
-	placeLine = regexp.MustCompile(`^(?:template: )?(\S.*?):(\d+)(?::\d+)?(?:: executing .*)?$`)
-	// A line of it that tells what is executed there.
-	executing = regexp.MustCompile(`^\s*executing ".*" at <(.*)>:$`)
+	// Messages of text/template and of Helm name the places that lead to a fault, from the outermost to that of the fault:
+	// "[template: ]NAME:LINE[:COLUMN]", then "executing "TEMPLATE" at <ACTION>:". Helm has each of these on a line of its own.
+	step      = regexp.MustCompile(`(?m)(?:^|template: )([^\s:]+):(\d+)(?::\d+)?(?::[ ]|$)`)
+	executing = regexp.MustCompile(`executing "[^"]*" at <(.*?)>:`)
 )
 
-// templateFailure says why the templates cannot be rendered, in Helm's words, with the place taken out of them.
+// templateFailure says why the templates cannot be rendered, in Helm's words, with the places taken out of them.
 func (r *rendering) templateFailure(err error) error {
 	text := strings.TrimSpace(err.Error())
 	if m := atPlace.FindStringSubmatch(text); m != nil {
@@ -143,34 +165,28 @@ func (r *rendering) templateFailure(err error) error {
 		}
 		return fail(r.sourceOf(m[2]), line, "%s%s", kind, m[4])
 	}
-	var file, first, at, why string
-	line, places := 0, 0
-	for l := range strings.Lines(text) {
-		l = strings.TrimRight(l, "\n")
-		if m := placeLine.FindStringSubmatch(l); m != nil && r.files[m[1]] != nil {
-			file = r.sourceOf(m[1])
-			line, _ = strconv.Atoi(m[2])
-			if places++; places == 1 {
-				first = fmt.Sprintf("%s:%d", file, line)
-			}
-			at, why = "", ""
-			continue
+	var places [][]int // of those in text that are templates of the chart
+	for _, at := range step.FindAllStringSubmatchIndex(text, -1) {
+		if r.files[text[at[2]:at[3]]] != nil {
+			places = append(places, at)
 		}
-		if m := executing.FindStringSubmatch(l); m != nil {
-			at = m[1]
-			continue
-		}
-		why = strings.TrimSpace(why + " " + strings.TrimSpace(l))
 	}
-	if file == "" {
+	if len(places) == 0 {
 		return fail(r.where[r.chart], 0, "the chart cannot be rendered: %s", strings.TrimPrefix(text, "rendering template failed: "))
 	}
-	message := "the template fails: " + why
-	if at != "" {
-		message += ", at " + at
+	where := func(at []int) (string, int) {
+		line, _ := strconv.Atoi(text[at[4]:at[5]])
+		return r.sourceOf(text[at[2]:at[3]]), line
 	}
-	if places > 1 {
-		message += ", reached from " + first
+	last := places[len(places)-1]
+	why, action := text[last[1]:], ""
+	if at := executing.FindStringSubmatchIndex(why); at != nil {
+		why, action = why[at[1]:], ", at "+why[at[2]:at[3]]
+	}
+	file, line := where(last)
+	message := fmt.Sprintf("the template fails: %s%s", strings.TrimSpace(why), action)
+	if first, at := where(places[0]); first != file || at != line {
+		message += fmt.Sprintf(", reached from %s:%d", first, at)
 	}
 	return fail(file, line, "%s", message)
 }
@@ -186,7 +202,11 @@ func (r *rendering) sourceOf(name string) string {
 // yamlFailure says that what a template renders is no YAML.
 func (r *rendering) yamlFailure(b *brokenYAML, o *origins) error {
 	source := r.files[b.template].source
-	message := fmt.Sprintf("the template renders what is no YAML: %s", yamlWords(b.err))
+	what := "YAML"
+	if badShape.MatchString(b.err.Error()) {
+		what = "manifest"
+	}
+	message := fmt.Sprintf("the template renders what is no %s: %s", what, yamlWords(b.err.Error()))
 	at := 0
 	if b.line > 0 {
 		message = atYAMLLine.ReplaceAllString(message, fmt.Sprintf("line %d of the rendered text", b.line))

@@ -72,7 +72,7 @@ func (r *rendering) checkSchema(c *chart.Chart, values map[string]any) (err erro
 	}
 	if err := compiled.Validate(values); err != nil {
 		_, why, _ := strings.Cut(err.Error(), "\n") // the first line names the schema
-		return fail(at, 0, "the values do not fit the schema of chart %s: %s", c.Name(), oneLine(strings.ReplaceAll(why, "\n- ", "; ")))
+		return fail(at, 0, "the values do not fit the schema of chart %s: %s", c.Name(), oneLine(strings.ReplaceAll(strings.TrimPrefix(why, "- "), "\n- ", "; ")))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func mergeValues(h *render.Helm) (map[string]any, error) {
 	for _, f := range h.Values {
 		values, err := loader.LoadValues(bytes.NewReader(bytes.TrimPrefix(f.Text, []byte("\ufeff"))))
 		if err != nil {
-			return nil, fail(f.Name, yamlLine(err, f.Text), "the file cannot be read as values: %s", yamlWords(err))
+			return nil, fail(f.Name, yamlLine(err, f.Text), "the file cannot be read as values: %s", yamlWords(err.Error()))
 		}
 		merged = loader.MergeMaps(merged, values)
 	}
@@ -51,8 +51,8 @@ func (r *rendering) checkDependencies() error {
 		}
 	}
 	if len(missing) > 0 {
-		return fail(r.manifest(), 0, "the chart depends on %s, not found in its folder charts: run `helm dependency build %s`, since nothing is fetched here",
-			strings.Join(missing, ", "), r.where[r.chart])
+		return fail(r.manifest(), 0, "the chart depends on %s, not found in its folder charts: run `helm dependency build` on it, since nothing is fetched here",
+			strings.Join(missing, ", "))
 	}
 	r.noteMissing(r.chart)
 	return nil

@@ -605,7 +605,10 @@ func (r *Report) count(in Input) {
 	for i, f := range slices.Concat(in.Files, in.Around) {
 		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
-		if f.Text() != "" {
+		switch made := f.Rendering(); {
+		case made != nil && made.Source != nil:
+			r.Sources[f.Name] = made.Source
+		case made == nil && f.Text() != "":
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {
@@ -681,6 +684,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 				found.Severity = *a.severity
 			}
 			found.identify(nil)
+			found.noteRendering(f)
 			r.Findings = append(r.Findings, found)
 		}
 		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {

@@ -328,6 +328,7 @@ type origins struct {
 type origin struct {
 	template *template // the file whose text it is; nil if that is not known
 	line     int
+	piece    *piece // that told it
 	own      int // the line of the template itself that wrote it or had it written, 0 if it is not known
 }
 
@@ -351,7 +352,7 @@ func readMarks(marked, rendered string, pieces []*piece, of *template) *origins 
 			}
 			last, lost = pieces[n], false
 			rest, line = last.text, last.line
-			if last.top && last.template == of {
+			if last.top && last.template.file == of.file {
 				own = last
 			}
 			i += length
@@ -375,11 +376,15 @@ func readMarks(marked, rendered string, pieces []*piece, of *template) *origins 
 		case rest == "":
 			from = last.after
 		default:
+			// A function has changed the text. What there is of this line of it may stand for something else by now.
 			lost = true
+			for n := len(o.lines) - 1; n >= 0 && (o.lines[n].line == 0 || o.lines[n].piece == last && o.lines[n].line == line); n-- {
+				o.lines[n] = origin{own: o.lines[n].own}
+			}
 		}
 		if here := &o.lines[len(o.lines)-1]; !blank {
 			if here.line == 0 && from > 0 {
-				here.template, here.line = last.template, from
+				here.template, here.line, here.piece = last.template, from, last
 			}
 			switch {
 			case here.own > 0 || own == nil:

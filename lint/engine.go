@@ -605,10 +605,11 @@ func (r *Report) count(in Input) {
 	for i, f := range slices.Concat(in.Files, in.Around) {
 		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
-		switch made := f.Rendering(); {
-		case made != nil && made.Source != nil:
-			r.Sources[f.Name] = made.Source
-		case made == nil && f.Text() != "":
+		if made := f.Rendering(); made != nil {
+			for _, s := range made.Sources {
+				r.Sources[s.Name] = s
+			}
+		} else if f.Text() != "" {
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {

@@ -94,6 +94,9 @@ type Fix struct {
 // Offers returns the safety of the best fix of the finding that can be applied, NoFix if it has none.
 func (f *Finding) Offers() Safety {
 	best := NoFix
+	if f.Rendered != nil {
+		return best // what is rendered is made anew from something else
+	}
 	for i := range f.Fixes {
 		switch f.Fixes[i].Safety {
 		case Safe:

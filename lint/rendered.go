@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,15 +43,19 @@ type sameRendered struct {
 	at                            object.Location
 }
 
-func (f *Finding) sameRendered() sameRendered {
-	// An overlay may give an object another name or namespace, and the fault is that of its source all the same.
+// sameRendered is the finding as it reads, and with its object's own name left out: an overlay may give an object another name or
+// namespace, and the fault is that of its source all the same.
+func (f *Finding) sameRendered() (plain, nameless sameRendered) {
 	message := messageShape(f.placeless())
+	plain = sameRendered{f.Rule.ID, f.Severity.String(), f.Path.String(), message, f.Location}
+	nameless = plain
 	for _, own := range [...]string{f.Object.Namespace + "/" + f.Object.Name, f.Object.Name, f.Object.Namespace} {
 		if own = messageShape(own); strings.Trim(own, "/") != "" {
-			message = strings.ReplaceAll(message, own, "ITS")
+			message = strings.ReplaceAll(message, own, "\x00")
 		}
 	}
-	return sameRendered{f.Rule.ID, f.Severity.String(), f.Path.String(), message, f.Location}
+	nameless.message = message
+	return plain, nameless
 }
 
 // mergeRendered makes one of the findings that several renderings have at the same place of the same source. Remarks on suppressions are
@@ -94,8 +99,8 @@ func mergeBy[T any](all []T, finding func(*T) *Finding) []T {
 			out = append(out, all[i])
 			continue
 		}
-		key := f.sameRendered()
-		if merged := first[key]; merged != nil {
+		plain, nameless := f.sameRendered()
+		if merged := cmp.Or(first[plain], first[nameless]); merged != nil {
 			if by := f.Rendered.By[0]; !slices.Contains(merged.By, by) {
 				merged.By = append(merged.By, by)
 				slices.Sort(merged.By)
@@ -105,7 +110,7 @@ func mergeBy[T any](all []T, finding func(*T) *Finding) []T {
 			out = append(out, all[i])
 			continue
 		}
-		first[key] = f.Rendered
+		first[plain], first[nameless] = f.Rendered, f.Rendered
 		out = append(out, all[i])
 	}
 	return out

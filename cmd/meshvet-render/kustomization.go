@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -153,6 +154,9 @@ func (k *kustomization) checkPath(way string, v object.Value) error {
 		var refused *render.Failure
 		if errors.As(err, &refused) {
 			return k.failure(v, "%s names %q: %s", way, path, refused.Message)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return k.failure(v, "%s names %q, which is not there; correct the path, or add the file", way, path)
 		}
 		return k.failure(v, "%s names %q, which cannot be read: %v", way, path, plainError(err))
 	}

@@ -16,13 +16,24 @@ type judge struct {
 	configs *configs
 	walker  *walker
 	named   map[string]bool // names of files that --context names, which every configuration has in view
+	// rendered are judged beside the files, each in a mesh of its own.
+	rendered []*rendered
 }
 
 // newJudge checks the configurations of files. All mistakes of them are one *lint.ConfigError.
-func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*judge, error) {
+func newJudge(rules []lint.Rule, c *configs, files []*object.File, made []*rendered, w *walker) (*judge, error) {
 	var problems []object.Problem
-	for _, g := range c.governing(files) {
-		more, err := mistakesIn(rules, g.config)
+	var used []*settings
+	if len(files) > 0 || len(made) == 0 {
+		used = configsOf(c.governing(files))
+	}
+	for _, one := range made {
+		if !slices.Contains(used, one.config) {
+			used = append(used, one.config)
+		}
+	}
+	for _, s := range used {
+		more, err := mistakesIn(rules, s)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +42,7 @@ func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*
 	if len(problems) > 0 {
 		return nil, &lint.ConfigError{Problems: distinct(problems)}
 	}
-	return &judge{rules: rules, configs: c, walker: w}, nil
+	return &judge{rules: rules, configs: c, walker: w, rendered: made}, nil
 }
 
 // mistakesIn are the mistakes of a configuration.
@@ -66,6 +77,14 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	if err != nil {
 		return nil, err
 	}
+	if len(files) == 0 && len(j.rendered) > 0 {
+		groups = nil // that of the first path, in which nothing is
+	}
+	made, err := j.renderedGroups(around)
+	if err != nil {
+		return nil, err
+	}
+	groups = append(groups, made...)
 	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
 }
 
@@ -115,6 +134,30 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		}
 		engines[g.config] = group.Engine
 		out = append(out, group)
+	}
+	return out, nil
+}
+
+// renderedGroups are what was rendered. Each sees itself, and what --context names.
+func (j *judge) renderedGroups(around []*object.File) ([]lint.Group, error) {
+	var named []*object.File
+	for _, f := range around {
+		if j.named[f.Name] {
+			named = append(named, f)
+		}
+	}
+	var out []lint.Group
+	for _, one := range j.rendered {
+		if len(one.config.problems) > 0 {
+			continue // which newJudge has told
+		}
+		config := *one.config.Config
+		config.Partial = len(named) == 0
+		engine, err := lint.New(j.rules, &config)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lint.Group{Engine: engine, Files: one.files, Around: named, Rendering: one.name})
 	}
 	return out, nil
 }

@@ -39,7 +39,8 @@ type lintFlags struct {
 	dataplane   *choice
 	configFrom  string
 
-	fix fixFlags
+	fix    fixFlags
+	render renderFlags
 
 	baseline      string
 	writeBaseline string
@@ -134,6 +135,7 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.enable, "enable", "rules to switch on, by ID, name or category")
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
+	f.render.add(cmd)
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
 	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
@@ -172,7 +174,7 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	default: // the one on the command line outranks the variable
 		f.quiet, f.verbose = onLine("quiet"), onLine("verbose")
 	}
-	if len(args) == 0 {
+	if len(args) == 0 && len(f.render.kustomize)+len(f.render.helm) == 0 {
 		args = []string{"."}
 	}
 	if f.stdinName != "" && !slices.Contains(args, "-") {
@@ -192,11 +194,27 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
 	}
-	r, err := a.newRun(ctx, f, args)
+	cwd, err := a.getwd()
+	if err != nil {
+		return 0, fmt.Errorf("find the working directory: %w", err)
+	}
+	plan, args, err := a.planRenderings(cmd, &f.render, newWalker(cwd, nil, nil), args)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.refuseRendered(cmd, plan); err != nil {
+		return 0, err
+	}
+	r, err := a.newRun(ctx, f, args, plan...)
 	if err != nil {
 		return 0, err
 	}
 	defer r.close()
+	if len(plan) > 0 {
+		if r.renderer, err = a.findRenderer(plan[0].name); err != nil {
+			return 0, err
+		}
+	}
 	if f.since != "" {
 		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
 			return 0, err
@@ -263,17 +281,20 @@ func exitCode(r *lint.Report, failOn string) int {
 
 // lintRun is what one run of lint works with.
 type lintRun struct {
-	flags   *lintFlags
-	note    func(format string, args ...any) // tells what is told under --verbose
-	say     func(format string, args ...any) // tells what is told unless --quiet is given
-	walker  *walker
-	configs *configs
-	config  *settings        // of the first path
-	used    []*settings      // of the files that are judged
-	known   []*knownFindings // baselines, in the order of their files
-	repo    string           // absolute root of the repository of the first path, "" without one
-	stdin   io.Reader
-	args    []string
+	flags    *lintFlags
+	note     func(format string, args ...any) // tells what is told under --verbose
+	say      func(format string, args ...any) // tells what is told unless --quiet is given
+	walker   *walker
+	configs  *configs
+	config   *settings        // of the first path
+	used     []*settings      // of the files that are judged
+	known    []*knownFindings // baselines, in the order of their files
+	repo     string           // absolute root of the repository of the first path, "" without one
+	stdin    io.Reader
+	args     []string
+	plan     []*rendering // what is rendered
+	paths    []string     // args, and the folders of what is rendered
+	renderer string       // path of the program that renders
 	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
 	baselineNamed bool
 	since         *since // nil unless findings are compared with those of a revision
@@ -281,7 +302,7 @@ type lintRun struct {
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
-func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun, error) {
+func (a *app) newRun(ctx context.Context, f *lintFlags, args []string, plan ...*rendering) (*lintRun, error) {
 	cwd, err := a.getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
@@ -300,7 +321,10 @@ func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args, plan: plan, paths: slices.Clone(args)}
+	for _, p := range plan {
+		r.paths = append(r.paths, p.dir)
+	}
 	if f.configFrom != "" {
 		if err := r.trust(ctx, a.environ()); err != nil {
 			return nil, err
@@ -340,7 +364,12 @@ type inputs struct {
 	lost   []object.Problem
 	judge  *judge
 	gate   []lint.GateChange // what of the instructions differs from the revision
+
+	rendered []*rendered
 }
+
+// all are the files whose objects are judged, those that were rendered included.
+func (in *inputs) all() []*object.File { return slices.Concat(in.files, renderedFiles(in.rendered)) }
 
 // lint reads the inputs and judges them.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
@@ -417,6 +446,9 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
+	if in.rendered, in.lost, err = r.render(ctx); err != nil {
+		return nil, err
+	}
 	var judged []*object.File
 	broken := false
 	for _, f := range in.files {
@@ -425,8 +457,13 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		}
 		broken = broken || len(f.Problems) > 0
 	}
+	judgesRendered := false
+	for _, f := range renderedFiles(in.rendered) {
+		judgesRendered = judgesRendered || f.Class == object.Linted
+		broken = broken || len(f.Problems) > 0
+	}
 
-	used, err := r.usedConfigs(in.files)
+	used, err := r.usedConfigs(in.files, in.rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -436,7 +473,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		}
 	}
 	var rules []lint.Rule
-	if len(judged) > 0 || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+	if len(judged) > 0 || judgesRendered || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
 		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) ||
 		slices.ContainsFunc(r.known, func(b *knownFindings) bool { return b.mayBeStale(r.walker) }) {
 		if rules, err = allRules(ctx); err != nil {
@@ -447,11 +484,14 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			c.ForgetRules() // what it says about rules is checked once rules are needed
 		}
 	}
-	if in.judge, err = newJudge(rules, r.configs, in.files, r.walker); err != nil {
+	if in.judge, err = newJudge(rules, r.configs, in.files, in.rendered, r.walker); err != nil {
 		return nil, err
 	}
-	if len(judged) > 0 {
-		used = configsOf(r.configs.governing(judged))
+	if len(judged) > 0 || judgesRendered {
+		used = nil // what is rendered sees nothing but itself and what --context names
+		if len(judged) > 0 {
+			used = configsOf(r.configs.governing(judged))
+		}
 		r.used = used
 		var more []source
 		var asked map[string]object.Location
@@ -460,7 +500,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		if in.around, err = load(ctx, more); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked)
+		in.lost = append(in.lost, unreadableContext(in.around, asked)...)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
@@ -480,7 +520,7 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	rep.Context.From = in.from
 	if r.flags.strictInput {
-		refuseTemplates(rep, in.files)
+		refuseTemplates(rep, in.all())
 	}
 }
 

@@ -209,7 +209,7 @@ func (r *lintRun) findConfigs() error {
 			return err
 		}
 	}
-	r.configs = newConfigs(w, only, r.args, f.stdinName, f.adjust)
+	r.configs = newConfigs(w, only, r.paths, f.stdinName, f.adjust)
 	w.configs, w.exclude = r.configs, r.configs
 	r.config = r.configs.of(r.configs.start)
 	r.repo = findRepository(r.configs.start)
@@ -244,11 +244,17 @@ func (r *lintRun) keepConfigs() error {
 }
 
 // usedConfigs are the configurations of the files that are judged. It tells of them.
-func (r *lintRun) usedConfigs(files []*object.File) ([]*settings, error) {
+func (r *lintRun) usedConfigs(files []*object.File, made []*rendered) ([]*settings, error) {
 	if err := r.keepConfigs(); err != nil {
 		return nil, err
 	}
 	all := r.configs.governing(files)
+	if len(files) == 0 && len(made) > 0 {
+		all = nil
+	}
+	for _, one := range made {
+		all = append(all, governed{one.config, one.files})
+	}
 	for _, g := range all {
 		name := g.config.Source
 		switch {

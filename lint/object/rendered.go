@@ -16,9 +16,9 @@ type Tracer interface {
 
 // Rendering is where the text of a file comes from that no person wrote.
 type Rendering struct {
-	By     string // the kustomization or chart, as reports call it
-	Source *File  // what the text was made of, under the name of the file; nil if it is not at hand
-	Trace  Tracer
+	By      string  // the kustomization or chart, as reports call it
+	Sources []*File // what the text was made of, as far as it is at hand
+	Trace   Tracer
 }
 
 // LoadRendered reads manifests that were rendered from a file called name. What it says of places, as Locate does, is about that file,

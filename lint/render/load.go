@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/meshvet/meshvet/lint/object"
@@ -31,22 +32,37 @@ func Load(ctx context.Context, a *Answer, by, root, at string, name func(abs str
 		}
 		bySource[d.Source] = append(bySource[d.Source], d)
 	}
+	sources := map[string]*object.File{} // nil for what cannot be read
+	open := func(source string) error {
+		if _, known := sources[source]; known || source == "" {
+			return nil
+		}
+		if !filepath.IsLocal(filepath.FromSlash(source)) {
+			return fmt.Errorf("%s: %s names a source outside of the repository: %q", by, Program, source)
+		}
+		var err error
+		sources[source], err = loadSource(ctx, folder, source, name(filepath.Join(root, filepath.FromSlash(source))), limits)
+		return err
+	}
 	var out []*object.File
 	for _, source := range order {
 		text, docs := join(bySource[source])
 		called := name(at)
-		var from *object.File
 		if source != "" {
-			if !filepath.IsLocal(filepath.FromSlash(source)) {
-				return nil, fmt.Errorf("%s: %s names a source outside of the repository: %q", by, Program, source)
-			}
 			called = name(filepath.Join(root, filepath.FromSlash(source)))
-			if from, err = loadSource(ctx, folder, source, called, limits); err != nil {
+		}
+		made := &object.Rendering{By: by}
+		for _, s := range sourcesOf(source, docs) {
+			if err := open(s); err != nil {
 				return nil, err
 			}
+			if from := sources[s]; from != nil {
+				made.Sources = append(made.Sources, from)
+			}
 		}
-		t := newTracer(called, text, docs, from)
-		f, err := object.LoadRendered(ctx, called, text, limits, &object.Rendering{By: by, Source: from, Trace: t})
+		t := newTracer(called, text, docs, sources[source], sources)
+		made.Trace = t
+		f, err := object.LoadRendered(ctx, called, text, limits, made)
 		if err != nil {
 			return nil, fmt.Errorf("read what %s renders: %w", by, err)
 		}
@@ -54,6 +70,19 @@ func Load(ctx context.Context, a *Answer, by, root, at string, name func(abs str
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// sourcesOf are the files that documents come from, each once; "" is none.
+func sourcesOf(source string, docs []begin) []string {
+	out := []string{source}
+	for _, d := range docs {
+		for _, l := range d.Lines {
+			if l.Source != "" && !slices.Contains(out, l.Source) {
+				out = append(out, l.Source)
+			}
+		}
+	}
+	return out
 }
 
 // join puts documents into one text.
@@ -66,7 +95,7 @@ func join(docs []*Document) (string, []begin) {
 			text.WriteString("---\n")
 			line++
 		}
-		begins[i] = begin{line, d.Line}
+		begins[i] = begin{line, d}
 		body := strings.TrimSuffix(d.Text, "\n") + "\n"
 		text.WriteString(body)
 		line += strings.Count(body, "\n")

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// ErrOtherVersion is the error of Run if the program is of another version than the one that asks.
+var ErrOtherVersion = errors.New("the program that renders is of another version")
+
 // ErrNoProgram is the error of Find if there is no program that renders.
 var ErrNoProgram = errors.New("there is no program that renders")
 
@@ -102,7 +105,7 @@ func Run(ctx context.Context, program string, request Request) (*Answer, error) 
 		return nil, fmt.Errorf("%s gave no answer of %s: %w", program, Program, err)
 	}
 	if answer.Version != request.Version {
-		return nil, fmt.Errorf("%s is of version %s, and meshvet is of %s; install both of the same", program, orNone(answer.Version), request.Version)
+		return nil, fmt.Errorf("%w: %s is %s, and meshvet is %s", ErrOtherVersion, program, orNone(answer.Version), request.Version)
 	}
 	for line := range strings.Lines(complaints.String()) {
 		if line = strings.TrimSpace(line); line != "" {

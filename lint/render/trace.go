@@ -2,6 +2,7 @@ package render
 
 import (
 	"reflect"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -9,24 +10,28 @@ import (
 )
 
 // tracer finds what a rendered file holds in the file that it was rendered from. Where that is YAML, fields are found by their paths in
-// the same object; in a template, by the text of their lines.
+// the same object; in a template, by what the renderer says of lines, else by their text.
 type tracer struct {
-	name   string       // of the source
-	source *object.File // nil if it is not at hand
-	text   *object.File // what was rendered
-	docs   []begin      // in the order of the text
+	name   string                  // of the source
+	source *object.File            // nil if it is not at hand
+	text   *object.File            // what was rendered
+	docs   []begin                 // in the order of the text
+	others map[string]*object.File // files by the paths in Lines
 	pairs  map[*object.Object]*object.Object
 
 	rendered, lines []string         // of text and source, without blanks around them: renderers indent as they like
 	places          map[string][]int // of lines of the source, from 0
 }
 
-// begin is where a rendered document begins, in the text and, if that is known, in its source. Lines are from 1, 0 = not known.
-type begin struct{ line, sourceLine int }
+// begin is the line of the text with which a rendered document begins, from 1.
+type begin struct {
+	line int
+	*Document
+}
 
-func newTracer(name, text string, docs []begin, source *object.File) *tracer {
+func newTracer(name, text string, docs []begin, source *object.File, others map[string]*object.File) *tracer {
 	t := &tracer{
-		name: name, source: source, text: object.NewText(name, text), docs: docs,
+		name: name, source: source, others: others, text: object.NewText(name, text), docs: docs,
 		pairs: map[*object.Object]*object.Object{}, places: map[string][]int{}, rendered: trimmedLines(text),
 	}
 	if source == nil {
@@ -119,31 +124,49 @@ func (t *tracer) Field(o *object.Object, p object.Path, key bool, at object.Loca
 // Place implements object.Tracer.
 func (t *tracer) Place(at object.Location) object.Location {
 	line := at.Range.Start.Line
-	if t.source == nil || line < 1 || line > len(t.rendered) {
+	if line < 1 || line > len(t.rendered) {
+		return object.Location{File: t.name}
+	}
+	if d := t.documentAt(line); d != nil {
+		if source, n := d.Origin(line - d.line + 1); n > 0 && t.others[source] != nil {
+			return t.onLine(at, t.others[source], n)
+		}
+	}
+	if t.source == nil {
 		return object.Location{File: t.name}
 	}
 	first, last := t.sourceOf(line)
 	text := t.rendered[line-1]
 	if n, found := t.find(line-1, t.places[text], first, last); found {
-		own, end := t.wholeLine(n+1), at.Range.End
-		shift := indent(t.source.Line(n+1)) - indent(t.text.Line(line))
-		out := object.Location{File: t.name, Range: own, Exact: at.Exact}
-		out.Range.Start.Col = max(1, at.Range.Start.Col+shift)
-		if end.Line == line {
-			out.Range.End.Col = min(own.End.Col, max(out.Range.Start.Col, end.Col+shift))
-		}
-		return out
+		return t.onLine(at, t.source, n+1)
 	}
 	if n, found := t.findKey(text, first, last); found {
-		return object.Location{File: t.name, Range: t.wholeLine(n + 1)}
+		return t.onLine(at, t.source, n+1)
 	}
 	begin := object.Pos{Line: max(first, 1), Col: 1}
 	return object.Location{File: t.name, Range: object.Range{Start: begin, End: begin}}
 }
 
-// wholeLine is a line of the source without the blanks around it.
-func (t *tracer) wholeLine(n int) object.Range {
-	line := t.source.Line(n)
+// onLine is the place on a line of a source of what stands on one of the text: the same columns, if they read alike.
+func (t *tracer) onLine(at object.Location, source *object.File, n int) object.Location {
+	line, end := at.Range.Start.Line, at.Range.End
+	own := wholeLine(source, n)
+	out := object.Location{File: source.Name, Range: own}
+	if t.rendered[line-1] != strings.TrimSpace(source.Line(n)) {
+		return out
+	}
+	shift := indent(source.Line(n)) - indent(t.text.Line(line))
+	out.Exact = at.Exact
+	out.Range.Start.Col = max(1, at.Range.Start.Col+shift)
+	if end.Line == line {
+		out.Range.End.Col = min(own.End.Col, max(out.Range.Start.Col, end.Col+shift))
+	}
+	return out
+}
+
+// wholeLine is a line of a file without the blanks around it.
+func wholeLine(f *object.File, n int) object.Range {
+	line := f.Line(n)
 	return object.Range{
 		Start: object.Pos{Line: n, Col: indent(line) + 1},
 		End:   object.Pos{Line: n, Col: utf8.RuneCountInString(strings.TrimRight(line, " \t")) + 1},
@@ -161,12 +184,21 @@ func (t *tracer) sourceOf(line int) (first, last int) {
 		if d.line > line {
 			break
 		}
-		first, last = d.sourceLine, len(t.lines)
-		if i+1 < len(t.docs) && t.docs[i+1].sourceLine > first {
-			last = t.docs[i+1].sourceLine - 1
+		first, last = d.Line, len(t.lines)
+		if i+1 < len(t.docs) && t.docs[i+1].Line > first {
+			last = t.docs[i+1].Line - 1
 		}
 	}
 	return first, last
+}
+
+// documentAt is the document that a line of the text is in.
+func (t *tracer) documentAt(line int) *begin {
+	i := sort.Search(len(t.docs), func(i int) bool { return t.docs[i].line > line }) - 1
+	if i < 0 {
+		return nil
+	}
+	return &t.docs[i]
 }
 
 // find chooses among the lines of the source that read like a rendered one, all from 0: the only one, or that whose neighbours read alike.

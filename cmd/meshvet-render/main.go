@@ -32,18 +32,8 @@ const (
 )
 
 func main() {
-<<<<<<< HEAD
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Nothing is left behind, and neither renderer can be told to stop.
-	forget := context.AfterFunc(ctx, func() { os.Exit(exitFailed) })
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	forget() // before stop, which ends ctx
-	stop()
-	os.Exit(code)
-=======
 	// No signal is caught: neither renderer can be told to stop, and nothing is left behind by ending at once.
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
->>>>>>> render8
 }
 
 // run is the program.

@@ -41,7 +41,7 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.helm, "helm", nil, "render the Helm `CHART`, a folder or .tgz, and judge what comes out; can be repeated")
 	flags.StringArrayVar(&f.values, "values", nil, "for --helm: `FILE` of values; can be repeated, later ones win")
 	flags.StringArrayVar(&f.set, "set", nil, "for --helm: a value, as `KEY=VALUE`; can be repeated")
-	flags.StringVar(&f.release, "release", "", "for --helm: `NAME` of the release (default: that of the chart)")
+	flags.StringVar(&f.release, "release", "", "for --helm: `NAME` of the release (default: release-name, as of helm template)")
 	flags.StringVar(&f.namespace, "namespace", "", "for --helm: `NAMESPACE` of the release (default: default)")
 	flags.StringVar(&f.kubeVersion, "kube-version", "", "for --helm: `VERSION` of Kubernetes that the chart is told")
 	flags.StringArrayVar(&f.apiVersions, "api-versions", nil, "for --helm: `GROUP/VERSION` that the chart is told of; can be repeated")
@@ -349,9 +349,9 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	case err != nil:
 		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil
 	case answer.Error != nil:
-		file := ""
-		if answer.Error.File != "" {
-			file = r.walker.name(filepath.Join(root, filepath.FromSlash(answer.Error.File)), false)
+		file := answer.Error.File
+		if file != "" && !p.isValues(file) {
+			file = r.walker.name(filepath.Join(root, filepath.FromSlash(file)), false)
 		}
 		return nil, fail(file, answer.Error.Line, "cannot be rendered: "+answer.Error.Message), nil
 	}
@@ -370,6 +370,11 @@ func (p *rendering) root() string {
 		return p.request.Kustomize.Root
 	}
 	return p.request.Helm.Root
+}
+
+// isValues reports whether an answer calls a file by the name of one of values, which is that of the user.
+func (p *rendering) isValues(file string) bool {
+	return p.request.Helm != nil && slices.ContainsFunc(p.request.Helm.Values, func(v render.ValueFile) bool { return v.Name == file })
 }
 
 // renderedFiles are all files of renderings.

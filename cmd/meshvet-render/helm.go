@@ -50,7 +50,7 @@ func renderHelm(ctx context.Context, h *render.Helm, l render.Limits) (answer *r
 	if err != nil {
 		return nil, err
 	}
-	return &render.Answer{Documents: documents, Notes: slices.Concat(r.notes, warnings.lines)}, nil
+	return &render.Answer{Documents: documents, Namespace: h.Namespace, Notes: slices.Concat(r.notes, warnings.lines)}, nil
 }
 
 // rendering is a chart that is being rendered.

@@ -19,6 +19,8 @@ type Rendering struct {
 	By      string  // the kustomization or chart, as reports call it
 	Sources []*File // what the text was made of, as far as it is at hand
 	Trace   Tracer
+	// Namespace is that of the objects that name none; "" leaves it to whoever applies them.
+	Namespace string
 }
 
 // LoadRendered reads manifests that were rendered from a file called name. What it says of places, as Locate does, is about that file,
@@ -29,6 +31,11 @@ func LoadRendered(ctx context.Context, name, text string, limits Limits, r *Rend
 		return f, err
 	}
 	f.rendering = r
+	for _, o := range f.Objects {
+		if o.Namespace == "" && o.Kind != Namespace {
+			o.Namespace = r.Namespace
+		}
+	}
 	for i := range f.Problems {
 		f.Problems[i].Location = r.Trace.Place(f.Problems[i].Location)
 	}

@@ -51,7 +51,7 @@ func Load(ctx context.Context, a *Answer, by, root, at string, name func(abs str
 		if source != "" {
 			called = name(filepath.Join(root, filepath.FromSlash(source)))
 		}
-		made := &object.Rendering{By: by}
+		made := &object.Rendering{By: by, Namespace: a.Namespace}
 		for _, s := range sourcesOf(source, docs) {
 			if err := open(s); err != nil {
 				return nil, err

@@ -71,6 +71,7 @@ func DefaultLimits() Limits {
 type Answer struct {
 	Version   string     `json:"version"` // of the program that rendered
 	Documents []Document `json:"documents,omitempty"`
+	Namespace string     `json:"namespace,omitempty"` // of the objects that name none, where it is asked for
 	Error     *Failure   `json:"error,omitempty"`
 	Notes     []string   `json:"notes,omitempty"` // what the renderer warns of, a line each
 }

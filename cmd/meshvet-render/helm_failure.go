@@ -57,28 +57,33 @@ func sizeOf(bytes int64) string {
 }
 
 var (
-	atYAMLLine = regexp.MustCompile(`\bline (\d+)\b`)
+	atYAMLLine = regexp.MustCompile(`\bline (\d+): `)
 	badFile    = regexp.MustCompile(`^cannot load (Chart\.yaml|Chart\.lock|values\.yaml|requirements\.yaml|requirements\.lock): `)
 )
 
-// yamlLine is the line that an error of reading a text as YAML names, or 0. In a text of several documents it is that of one of them, and
-// tells nothing.
+// yamlLine is the line that an error of reading a text as YAML is about, or 0. In a text of several documents the line is one of them,
+// and tells nothing.
 func yamlLine(err error, text []byte) int {
 	m := atYAMLLine.FindStringSubmatch(err.Error())
 	if m == nil || bytes.Contains(text, []byte("\n---")) {
 		return 0
 	}
 	line, _ := strconv.Atoi(m[1])
-	return line
+	if strings.Contains(err.Error(), m[0]+"did not find expected") {
+		line++ // the library names the line before
+	}
+	return max(1, min(line, bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n"))+1))
 }
 
-// yamlWords are the message of an error of reading YAML, without the steps that it went through and the names of Go's types.
+// yamlWords are the message of an error of reading YAML, without the line, the steps that it went
+// through and the names of Go's types.
 func yamlWords(text string) string {
 	for _, step := range []string{
 		"cannot unmarshal yaml document: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ",
 	} {
 		text = strings.Replace(text, step, "", 1)
 	}
+	text = atYAMLLine.ReplaceAllString(text, "")
 	return oneLine(badShape.ReplaceAllStringFunc(text, func(found string) string {
 		m := badShape.FindStringSubmatch(found)
 		what, wanted := "it", "map"
@@ -209,7 +214,7 @@ func (r *rendering) yamlFailure(b *brokenYAML, o *origins) error {
 	message := fmt.Sprintf("the template renders what is no %s: %s", what, yamlWords(b.err.Error()))
 	at := 0
 	if b.line > 0 {
-		message = atYAMLLine.ReplaceAllString(message, fmt.Sprintf("line %d of the rendered text", b.line))
+		message += fmt.Sprintf(", on line %d of what it renders", b.line)
 		if text := strings.TrimSpace(b.text); text != "" {
 			message += fmt.Sprintf(", which is %q", shorten(text, 120))
 		}

@@ -58,7 +58,7 @@ func splitAll(rendered map[string]string) ([]*manifest, *brokenYAML) {
 			m.template = name
 			if err := yaml.Unmarshal([]byte(m.text), &m.head); err != nil {
 				b := &brokenYAML{template: name, err: err}
-				if line := yamlLine(err, nil); line > 0 {
+				if line := yamlLine(err, []byte(m.text)); line > 0 {
 					b.line = m.first + line - 1
 					if lines := strings.Split(m.text, "\n"); line <= len(lines) {
 						b.text = lines[line-1]

@@ -193,7 +193,7 @@ func (r *lintRun) configsInUse(sources []source) []*settings {
 			add(c.of(filepath.Dir(s.path)))
 		}
 	}
-	for _, arg := range r.paths {
+	for _, arg := range r.paths() {
 		if arg == "-" {
 			continue
 		}

@@ -293,7 +293,6 @@ type lintRun struct {
 	stdin    io.Reader
 	args     []string
 	plan     []*rendering // what is rendered
-	paths    []string     // args, and the folders of what is rendered
 	renderer string       // path of the program that renders
 	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
 	baselineNamed bool
@@ -321,10 +320,7 @@ func (a *app) newRun(ctx context.Context, f *lintFlags, args []string, plan ...*
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args, plan: plan, paths: slices.Clone(args)}
-	for _, p := range plan {
-		r.paths = append(r.paths, p.dir)
-	}
+	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args, plan: plan}
 	if f.configFrom != "" {
 		if err := r.trust(ctx, a.environ()); err != nil {
 			return nil, err

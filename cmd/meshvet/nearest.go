@@ -209,7 +209,7 @@ func (r *lintRun) findConfigs() error {
 			return err
 		}
 	}
-	r.configs = newConfigs(w, only, r.paths, f.stdinName, f.adjust)
+	r.configs = newConfigs(w, only, r.paths(), f.stdinName, f.adjust)
 	w.configs, w.exclude = r.configs, r.configs
 	r.config = r.configs.of(r.configs.start)
 	r.repo = findRepository(r.configs.start)

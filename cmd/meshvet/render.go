@@ -364,6 +364,15 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	return &rendered{rendering: p, files: files, notes: notes}, nil, nil
 }
 
+// paths are those of a run, and the folders of what it renders.
+func (r *lintRun) paths() []string {
+	out := slices.Clone(r.args)
+	for _, p := range r.plan {
+		out = append(out, p.dir)
+	}
+	return out
+}
+
 // root is the folder from which an answer names files.
 func (p *rendering) root() string {
 	if p.request.Kustomize != nil {

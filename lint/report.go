@@ -79,6 +79,7 @@ const (
 	NoContext         ContextSource = "none"          // there is no repository, or the configuration wants none
 	FromRepository    ContextSource = "repository"    // every manifest of the repository
 	FromConfiguration ContextSource = "configuration" // what the configuration names
+	FromCluster       ContextSource = "cluster"       // what a cluster let be read
 	NotNeeded         ContextSource = "not-needed"    // nothing was to be judged, so nothing was looked for
 )
 

@@ -173,7 +173,7 @@ type governed struct {
 
 // ofFile is the configuration of a file, by its name in reports. Standard input that is nobody's file is in the working directory.
 func (c *configs) ofFile(name string) *settings {
-	if name == stdinName {
+	if name == stdinName || object.InCluster(name) {
 		return c.of(c.walker.cwd)
 	}
 	return c.of(filepath.Dir(c.walker.absolute(filepath.FromSlash(name))))
@@ -209,11 +209,19 @@ func (r *lintRun) findConfigs() error {
 			return err
 		}
 	}
-	r.configs = newConfigs(w, only, r.args, f.stdinName, f.adjust)
+	r.configs = newConfigs(w, only, r.startPaths(), f.stdinName, f.adjust)
 	w.configs, w.exclude = r.configs, r.configs
 	r.config = r.configs.of(r.configs.start)
 	r.repo = findRepository(r.configs.start)
 	return r.keepConfigs()
+}
+
+// startPaths are the paths given, or where the run was started if the cluster is judged.
+func (r *lintRun) startPaths() []string {
+	if len(r.args) == 0 {
+		return []string{"."}
+	}
+	return r.args
 }
 
 // adjust applies the flags that outrank a configuration.

@@ -62,6 +62,7 @@ type File struct {
 
 	comments     []Comment
 	moreComments bool
+	inCluster    bool
 
 	text      string
 	bom       bool

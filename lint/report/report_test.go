@@ -15,7 +15,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	want := []string{"text", "compact", "json", "sarif", "junit", "github", "gitlab", "checkstyle", "markdown"}
+	want := []string{"text", "compact", "json", "sarif", "junit", "github", "gitlab", "checkstyle", "markdown", "html"}
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Error(diff)
 	}

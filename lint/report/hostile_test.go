@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -272,6 +273,24 @@ func hostileReport(t testing.TB) *lint.Report {
 	return r
 }
 
+// hostileEgress is a map with hostile text in every place.
+func hostileEgress() (*egress.Map, error) {
+	const h = hostile
+	at := object.Location{File: h, Range: object.Range{Start: object.Pos{Line: 1, Col: 1}, End: object.Pos{Line: 1, Col: 2}}}
+	ref := egress.Ref{Key: object.Key{Kind: object.Kind(h), Namespace: h, Name: h}, At: at}
+	hop := egress.Hop{
+		Proxy: h, Cluster: h, Subset: h, Type: h, TLS: h, Rules: []egress.Ref{ref}, Routes: []egress.Ref{ref}, Facts: []string{h}, Caveats: []string{h},
+		Fields: []egress.Field{{Name: h, Value: h, Source: h, At: at, Envoy: h}, {Name: h, Value: h, Source: h, Inert: true}},
+	}
+	view := egress.View{Clients: []string{h, "*"}, Hops: []egress.Hop{hop, hop}}
+	host := egress.Host{Name: h, Entries: []egress.Ref{ref}, Namespaces: []string{h, "*"}, Notes: []string{h}, Ports: []egress.Port{
+		{Number: 443, Protocol: h, Name: h, Views: []egress.View{view, {Clients: []string{h}, Note: h}}},
+	}}
+	return &egress.Map{LeftOut: 1, Scopes: []egress.Scope{
+		{Name: h, Hosts: []egress.Host{host}, Notes: []string{h}, Unreached: []egress.Rule{{Ref: ref, Host: h}}}, {Name: "b", Hosts: []egress.Host{host}},
+	}}, nil
+}
+
 // hostileChecks says for each format that a report is safe to show and to parse, whatever is in it.
 var hostileChecks = map[string]func(t *testing.T, out []byte, r *lint.Report){
 	"text":    func(t *testing.T, out []byte, _ *lint.Report) { checkLines(t, string(out), 0) },
@@ -446,7 +465,7 @@ func TestHostile(t *testing.T) {
 			if check == nil {
 				t.Fatal("nothing in hostileChecks says that this format is safe")
 			}
-			for _, opt := range []Options{{}, {DocsURL: "https://meshvet.example", Root: "/src", Dir: "/src/deploy", Version: hostile, Edits: edits}} {
+			for _, opt := range []Options{{}, {DocsURL: "https://meshvet.example", Root: "/src", Dir: "/src/deploy", Version: hostile, Edits: edits, Egress: hostileEgress}} {
 				out := write(t, name, opt, r)
 				check(t, out, r)
 				if len(out) < len(r.Findings)*100 {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	want := []string{"text", "compact", "json", "sarif", "github"}
+	want := []string{"text", "compact", "json", "sarif", "github", "html"}
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Error(diff)
 	}
@@ -27,7 +27,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestNamedUnknown(t *testing.T) {
-	const list = "the formats are text, compact, json, sarif, github"
+	const list = "the formats are text, compact, json, sarif, github, html"
 	for _, c := range []struct{ name, want string }{
 		{"jsn", `unknown format "jsn": did you mean "json"? ` + list},
 		{"JSON", `unknown format "JSON": did you mean "json"? ` + list},

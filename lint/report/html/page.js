@@ -329,14 +329,16 @@
   function drawNode(n) {
     const cls = ['node', n.kind, n.worst, n.own ? 'own' : ''].filter(Boolean).join(' ');
     const h = high(n);
-    const g = draw(svg, 'g', {
-      class: cls, id: 'n-' + n.id, role: 'treeitem', tabindex: -1, 'aria-level': n.level, transform: `translate(${n.x} ${n.y})`,
-      'aria-expanded': n.expanded, 'aria-label': n.label + (n.worst ? '; ' + plural(n.found.length, 'finding') + ', worst ' + n.worst : ''),
+    const g = draw(svg, 'g', { class: cls, transform: `translate(${n.x} ${n.y})` });
+    const item = draw(g, 'g', {
+      class: 'item', id: 'n-' + n.id, role: 'treeitem', tabindex: -1, 'aria-level': n.level, 'aria-expanded': n.expanded,
+      'aria-label': n.label + (n.worst ? '; ' + plural(n.found.length, 'finding') + ', worst ' + n.worst : ''),
     });
     n.g = g;
-    draw(g, 'title', {}, n.label);
-    draw(g, 'rect', { width: n.w, height: h, rx: 4 });
-    // The parts are hidden from readers of the screen: the label says the same in words.
+    n.item = item;
+    draw(item, 'title', {}, n.label);
+    draw(item, 'rect', { width: n.w, height: h, rx: 4 });
+    // What is written on it is beside the item, and hidden from readers of the screen: the item's label says it in words.
     const left = n.kind === 'group' ? 24 : 9, count = n.worst ? String(n.found.length) : '', right = n.w - 8 - (count ? count.length * 7 + 16 : 0);
     draw(g, 'text', { class: n.mono ? 'mono' : null, x: left, y: 16.5, 'aria-hidden': 'true' }, cut(n.text, right - left - (count ? 4 : 0), n.mono ? 'mono' : n.kind === 'group' ? 'bold' : 'sans'));
     if (n.kind === 'group') draw(g, 'path', { class: 'edge', d: n.expanded ? 'M9 10l4 4 4-4' : 'M11 8l4 4-4 4' });
@@ -360,17 +362,17 @@
     for (const n of nodes) {
       const on = n.id === state.selected;
       n.g.classList.toggle('sel', on);
-      n.g.setAttribute('aria-selected', on);
+      n.item.setAttribute('aria-selected', on);
       n.g.classList.toggle('kin', !on && n.kind === 'rule' && n.rules.some(r => rules.has(r)));
     }
   }
   // roam makes one node the one that Tab reaches.
   function roam(focus) {
-    for (const n of nodes) n.g.setAttribute('tabindex', n.id === state.current ? 0 : -1);
+    for (const n of nodes) n.item.setAttribute('tabindex', n.id === state.current ? 0 : -1);
     if (focus && byId.has(state.current)) {
       const n = byId.get(state.current);
       reveal(n);
-      n.g.focus({ preventScroll: true });
+      n.item.focus({ preventScroll: true });
     }
   }
   function reveal(n) {
@@ -421,7 +423,7 @@
   }
   canvas.addEventListener('click', e => {
     const g = e.target.closest('.node');
-    if (g && !dragged) activate(byId.get(g.id.slice(2)));
+    if (g && !dragged) activate(byId.get(g.firstElementChild.id.slice(2)));
   });
   canvas.addEventListener('keydown', e => {
     const n = byId.get(state.current), i = nodes.indexOf(n);

@@ -226,7 +226,7 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	}
 	rep, err := r.lint(ctx)
 	r.meter.end()
-	if err != nil {
+	if rep == nil {
 		return 0, err
 	}
 	if ctx.Err() != nil { // what there is can still be told; a second signal ends the process at once
@@ -253,6 +253,11 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
+	}
+	if f.failOn.value != "never" {
+		if opt.FailOn, err = lint.ParseSeverity(f.failOn.value); err != nil {
+			return 0, err
+		}
 	}
 	failed := a.write(ctx, &f.outputs, rep, opt)
 	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
@@ -373,23 +378,24 @@ type inputs struct {
 	gate   []lint.GateChange // what of the instructions differs from the revision
 }
 
-// lint reads the inputs and judges them.
+// lint reads the inputs and judges them. If ctx ends, there is a report beside the error, which says that the run was stopped and what it
+// had found by then.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	in, err := r.read(ctx)
 	if ctx.Err() != nil {
 		rep := &lint.Report{}
 		rep.Problems = append(rep.Problems, stoppedProblem("while its input was read, so nothing was judged"))
-		return rep, nil
+		return rep, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
 	rep, err := r.judge(ctx, in, in.files)
-	if err != nil && (rep == nil || ctx.Err() == nil) {
+	if rep == nil {
 		return nil, err
 	}
 	r.noteInputs(rep, in)
-	return rep, nil
+	return rep, err
 }
 
 func stoppedProblem(when string) object.Problem {

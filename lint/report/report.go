@@ -45,9 +45,12 @@ type Options struct {
 	// error, leaves the map out; the page says why. Without it there is no map either.
 	Egress func() (*egress.Map, error)
 
-	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
-	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
-	// other formats, files keep the names they have in the report.
+	// FailOn is the lowest severity that fails the run: junit has findings from there on as failures. The zero value means Warning.
+	FailOn lint.Severity
+
+	// Root is the absolute path of the folder that services see as the root of the repository, and Dir that of the folder from
+	// which relative file names start. With both, sarif, junit, github, gitlab, checkstyle and markdown name files from Root;
+	// otherwise, and in all other formats, files keep the names they have in the report.
 	Root, Dir string
 }
 
@@ -68,6 +71,7 @@ var formats = [...]struct {
 	{"compact", writeCompact},
 	{"json", writeJSON},
 	{"sarif", writeSARIF},
+	{"junit", writeJUnit},
 	{"github", writeGitHub},
 	{"html", writeHTML},
 }

@@ -72,6 +72,9 @@ func writeText(w *bufio.Writer, v *view) error {
 func fixHint(v *view) string {
 	safe, unsafe := 0, 0
 	for i := range v.Findings {
+		if inCluster(v.Findings[i].Location) { // fixes are made in files
+			continue
+		}
 		switch v.Findings[i].Offers() {
 		case lint.Safe:
 			if v.opt.Fixed == lint.NoFix {

@@ -73,6 +73,9 @@ var formats = [...]struct {
 	{"sarif", writeSARIF},
 	{"junit", writeJUnit},
 	{"github", writeGitHub},
+	{"gitlab", writeGitLab},
+	{"checkstyle", writeCheckstyle},
+	{"markdown", writeMarkdown},
 	{"html", writeHTML},
 }
 

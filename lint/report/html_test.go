@@ -18,8 +18,8 @@ import (
 	"github.com/meshvet/meshvet/lint/object"
 )
 
-// page writes the report as HTML and reads it as a browser with scripts does.
-func page(t testing.TB, opt Options, r *lint.Report) (text string, doc *html.Node) {
+// htmlPageOf writes the report as HTML and reads it as a browser with scripts does.
+func htmlPageOf(t testing.TB, opt Options, r *lint.Report) (text string, doc *html.Node) {
 	t.Helper()
 	out := write(t, "html", opt, r)
 	doc, err := html.Parse(bytes.NewReader(out))
@@ -168,9 +168,9 @@ func TestHTMLGolden(t *testing.T) {
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			r := g.report(t)
-			text, doc := page(t, g.opt, r)
+			text, doc := htmlPageOf(t, g.opt, r)
 			checkGolden(t, g.name, []byte(outline(tags(doc, "main")[0])))
-			if again, _ := page(t, g.opt, r); text != again {
+			if again, _ := htmlPageOf(t, g.opt, r); text != again {
 				t.Error("two reports of the same run differ")
 			}
 		})
@@ -181,7 +181,7 @@ func TestHTMLGolden(t *testing.T) {
 func TestHTMLMap(t *testing.T) {
 	r := fixture(t)
 	r.Findings[4].Subject = lint.Subject{Hosts: []string{"api.payments.example"}, Ports: []uint32{443}}
-	text, doc := page(t, Options{Egress: egressOf(t)}, r)
+	text, doc := htmlPageOf(t, Options{Egress: egressOf(t)}, r)
 	var data mapData
 	if err := json.Unmarshal([]byte(textOf(byID(t, doc, "data"))), &data); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestHTMLWithoutMap(t *testing.T) {
 		{"failed", func() (*egress.Map, error) { return nil, errors.New("the mesh <is> too large") }, "The map could not be worked out: the mesh <is> too large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, doc := page(t, Options{Egress: c.egress}, fixture(t))
+			_, doc := htmlPageOf(t, Options{Egress: c.egress}, fixture(t))
 			if got := outline(byID(t, doc, "map")); !strings.Contains(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -301,9 +301,18 @@ func checkHTML(t testing.TB, text string, doc *html.Node) {
 	}
 }
 
+func checkHostileHTML(t *testing.T, out []byte, _ *lint.Report) {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkHTML(t, string(out), doc)
+}
+
 func TestHTMLIsClosed(t *testing.T) {
 	for _, r := range []*lint.Report{fixture(t), empty(t), suppressed(t), baselined(t), changed(t)} {
-		text, doc := page(t, Options{Version: "v1", DocsURL: "https://meshvet.example/rules", Edits: edits, Egress: egressOf(t)}, r)
+		text, doc := htmlPageOf(t, Options{Version: "v1", DocsURL: "https://meshvet.example/rules", Edits: edits, Egress: egressOf(t)}, r)
 		checkHTML(t, text, doc)
 	}
 	if strings.Contains(htmlScript, "</script") || strings.Contains(htmlScript, "<!--") || strings.Contains(htmlStyle, "</style") || strings.Contains(htmlScript+htmlStyle, "\r") {
@@ -322,12 +331,13 @@ func TestHTMLHostile(t *testing.T) {
 		`</script><script>alert(1)</script>`, `<!--<script>`, `"><img src=x onerror=alert(1)>`, `' onfocus='alert(1)`, `</style></noscript><b>`, "{{.Policy}}",
 		"javascript:alert(1)", "a\u202eb\u2066c\u200b", "\x1b[31m\x00\x9b\r\n", "\xff\xfe", "`<b>`", "&lt;b&gt;", strings.Repeat("<\"'&>", 5000), "]]>-->", "##[error]x",
 	} {
-		text, doc := page(t, Options{Version: h, DocsURL: "https://meshvet.example", Egress: func() (*egress.Map, error) { return hostileMap(h), nil }}, hostileReport(t, h))
+		text, doc := htmlPageOf(t, Options{Version: h, DocsURL: "https://meshvet.example", Egress: func() (*egress.Map, error) { return hostileMap(h), nil }}, reportOf(t, h))
 		checkHTML(t, text, doc)
 	}
 }
 
-func hostileReport(t testing.TB, h string) *lint.Report {
+// reportOf is a report all of whose texts are one.
+func reportOf(t testing.TB, h string) *lint.Report {
 	t.Helper()
 	file := &object.File{Name: h}
 	if !strings.Contains(h, "\x00") && len(h) < 1000 {
@@ -394,7 +404,7 @@ func TestHTMLBounds(t *testing.T) {
 				h.Ports = append(h.Ports, h.Ports[0])
 				m.Scopes[0].Hosts = append(m.Scopes[0].Hosts, h)
 			}
-			text, doc := page(t, Options{Egress: func() (*egress.Map, error) { return m, nil }}, &big)
+			text, doc := htmlPageOf(t, Options{Egress: func() (*egress.Map, error) { return m, nil }}, &big)
 			t.Logf("%.1f MB", float64(len(text))/1e6)
 			if len(text) > 20_000_000 {
 				t.Errorf("the page has %d bytes", len(text))

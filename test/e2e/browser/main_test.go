@@ -58,7 +58,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	meshvet = filepath.Join(work, "meshvet")
-	build := exec.Command("go", "build", "-trimpath", "-o", meshvet, "./cmd/meshvet")
+	build := exec.Command("go", "build", "-o", meshvet, "./cmd/meshvet")
 	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build meshvet: %w\n%s", err, out)

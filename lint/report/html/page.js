@@ -184,22 +184,33 @@
   const state = { zoom: 1, current: '', selected: '', from: -1 };
   let nodes = [], byId = new Map(), svg = null, size = { w: 0, h: 0 };
 
-  const char = (() => { // width of letters in pixels
+  // widthOf measures texts in the fonts of the map without laying anything out.
+  const widthOf = (() => {
     const s = draw(canvas, 'svg', { width: 0, height: 0, 'aria-hidden': 'true' });
-    const measure = (cls, text) => {
-      const g = draw(s, 'g', { class: 'node' });
-      const n = draw(g, 'text', { class: cls }, text).getComputedTextLength() / text.length;
-      return n || 7;
-    };
-    const out = { mono: measure('mono', 'abcdefghijklmnop.com'), sans: measure('', 'payments clients every'), bold: 1.15 * measure('', 'payments clients every'), sub: measure('sub', 'payments clients every') };
+    const fonts = {};
+    for (const kind of ['sans', 'mono', 'sub', 'bold']) {
+      const style = getComputedStyle(draw(draw(s, 'g', { class: kind === 'bold' ? 'node group' : 'node' }), 'text', { class: kind }, 'a'));
+      fonts[kind] = style.fontWeight + ' ' + style.fontSize + ' ' + style.fontFamily;
+    }
     s.remove();
-    return out;
+    const pen = document.createElement('canvas').getContext('2d');
+    let last = '';
+    return (text, kind) => {
+      if (last !== kind) pen.font = fonts[last = kind];
+      return pen.measureText(text).width;
+    };
   })();
-  const cut = (text, width, kind) => {
-    const n = Math.max(3, Math.floor(width / char[kind]));
-    const runes = [...text];
-    return runes.length <= n ? text : runes.slice(0, n - 1).join('') + '…';
-  };
+  // cut shortens a text to a width.
+  function cut(text, width, kind) {
+    if (text.length * 9 < width && /^[ -~]*$/.test(text) || widthOf(text, kind) <= width) return text;
+    const runes = [...text.slice(0, 200)];
+    let few = 0, many = runes.length;
+    while (few < many) {
+      const n = (few + many + 1) >> 1;
+      if (widthOf(runes.slice(0, n).join('') + '…', kind) <= width) few = n; else many = n - 1;
+    }
+    return runes.slice(0, few).join('') + '…';
+  }
 
   function groups() {
     const by = $('group').value === 'o' ? 'owner' : 'clients';

@@ -6,11 +6,20 @@ SHELL       := bash
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
+
+# How the programs are built to be handed out, here as in the Dockerfile and .goreleaser.yaml: the same commit, version and Go give the
+# same bytes, wherever the checkout is and whatever it looks like.
+PROGRAMS    = ./cmd/meshvet ./cmd/meshvet-render
+BIN        ?= bin
+BUILD_FLAGS = -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 
 # Go keeps the built tools in its build cache. They have a module file each, since they need different versions of the
 # same library.
 GOLANGCI_LINT = $(GO) tool -modfile=test/tools/go.mod golangci-lint
 OPA           = $(GO) tool -modfile=test/tools/opa.mod opa
+ACTIONLINT    = $(GO) tool -modfile=test/tools/actionlint.mod actionlint
+GORELEASER    = $(GO) tool -modfile=test/tools/goreleaser.mod goreleaser
 HELM_DOCS     = $(GO) tool -modfile=test/tools/helmdocs.mod helm-docs --chart-search-root charts --sort-values-order file --log-level warning
 
 # Flags for the tests, e.g. make test TESTFLAGS='-v -run TestFixtures'.
@@ -59,15 +68,24 @@ CASE_RULES  ?=
 
 .PHONY: help
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build bin/meshvet, a static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/meshvet ./cmd/meshvet
+build: ## Build bin/meshvet and bin/meshvet-render, static binaries
+	CGO_ENABLED=0 $(GO) build $(BUILD_FLAGS) -o $(BIN)/ $(PROGRAMS)
+
+.PHONY: manuals
+manuals: ## Write the man pages and the completions of the shells to bin/manuals
+	SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)}" \
+	  $(GO) run $(BUILD_FLAGS) ./cmd/meshvet docs --man bin/manuals/man --completions bin/manuals/completions
+
+.PHONY: reproducible
+reproducible: ## Build the programs in two folders and fail if a byte differs
+	@bash .ci/reproducible
 
 .PHONY: image
 image: ## Build the container image (IMAGE=NAME:TAG, CONTAINER=podman)
-	$(CONTAINER) build --build-arg VERSION='$(VERSION)' --build-arg REVISION="$$(git rev-parse HEAD)" --tag '$(IMAGE)' .
+	$(CONTAINER) build --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --tag '$(IMAGE)' .
 
 .PHONY: test
 test: ## Run the tests, those of the Rego policies included
@@ -76,6 +94,10 @@ test: ## Run the tests, those of the Rego policies included
 .PHONY: test-tools
 test-tools: ## Run the tests of the development tools
 	cd test/tools && $(GO) test -timeout 5m $(TESTFLAGS) ./...
+
+.PHONY: test-release
+test-release: ## Run the tests of what makes a release: workflows, image, .goreleaser.yaml, and of the pipelines in examples
+	cd test/release && $(GO) test -timeout 5m $(TESTFLAGS) ./...
 
 .PHONY: oracle
 oracle: ## Build bin/oracle, which compiles manifests with Istio's own control plane
@@ -149,16 +171,19 @@ test-all: ## Run everything that CI runs, with the time of each suite
 	@CORPUS='$(CORPUS)' CASES='$(CASES)' bash .ci/suites $(SUITES)
 
 .PHONY: lint
-lint: ## Check the Go code, the policies and the scripts
+lint: ## Check the Go code, the policies, the scripts, the workflows and the release
 	@unformatted=$$(gofmt -s -l .); if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run
 	cd test/tools && $(GO) vet ./... && $(GO) tool golangci-lint run
 	cd test/oracle && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+	cd test/release && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	cd test/e2e && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	$(OPA) fmt --diff --fail policies
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
-	for script in .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify test/e2e/kube/build.sh; do bash -n "$$script"; done
+	$(ACTIONLINT) -shellcheck shellcheck
+	$(GORELEASER) check --quiet
+	shellcheck .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify .ci/reproducible .ci/release-notes test/e2e/kube/build.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code and the policies

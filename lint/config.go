@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agnivade/levenshtein"
@@ -53,6 +54,12 @@ type Config struct {
 	// Partial says that the files are some that somebody picked, and that nothing was looked for beside them: what does not show may be due
 	// to what is not there.
 	Partial bool
+	// Cluster is the name of the cluster whose objects are among the files ("" = they are in files only). All is one mesh then,
+	// whatever Scopes says. Unlisted says of kinds which it did not list wholly why that is.
+	Cluster  string
+	Unlisted map[object.Kind]string
+	// Judged is increased by each object that has been judged; nil = nobody counts.
+	Judged *atomic.Int64
 	// Clock tells the time at which a suppression is held against its last day; nil = time.Now.
 	Clock func() time.Time
 	// EnableFrom and DisableFrom are the variables that said so; "" = the flag.

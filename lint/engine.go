@@ -121,11 +121,20 @@ type target struct {
 // says.
 func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []*object.Object, engineOf func(*object.File) *Engine) (*Report, error) {
 	visits := make([]visit, len(targets))
-	err := eachOf(ctx, len(targets), func(i int) {
+	stopped := eachOf(ctx, len(targets), func(i int) {
 		targets[i].engine.judge(ctx, ix, &targets[i], &visits[i])
+		if ctx.Err() == nil {
+			visits[i].done = true
+			if count := targets[i].engine.config.Judged; count != nil {
+				count.Add(1)
+			}
+		}
 	})
-	if err != nil {
-		return nil, err
+	if stopped != nil {
+		targets, visits = finished(targets, visits)
+		if len(targets) == 0 {
+			return &Report{}, stopped
+		}
 	}
 	engines := enginesOf(targets)
 	r := &Report{}
@@ -153,7 +162,14 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 			r.Skipped = append(r.Skipped, Skip{File: o.FileName(), Object: o.Key, Cause: NotModelled, Reason: "not modelled: EnvoyFilter " + o.Name + " patches what Istio compiles, so Envoy may run something else than the findings say"})
 		}
 	}
-	near, err := beside(ctx, ix, around, engineOf, targets, visits)
+	var near []Finding
+	var err error
+	if stopped == nil {
+		near, err = beside(ctx, ix, around, engineOf, targets, visits)
+		if ctx.Err() != nil {
+			stopped, near, err = err, nil, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,16 +178,26 @@ func runTargets(ctx context.Context, ix *mesh.Index, targets []target, around []
 	r.Findings, r.superseded = dropSuperseded(append(r.Findings, near...))
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.beside })
 	r.Findings, r.Suppressed = splitSuppressed(r.Findings)
-	if len(claims) > 0 {
+	if len(claims) > 0 && stopped == nil { // what has not been judged may be what a suppression is about
 		if err := judgeSuppressions(ix, targets, visits, claims, r); err != nil {
 			return nil, err
 		}
 	}
 	r.sort()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lint: %w", err)
+	if err := ctx.Err(); err != nil && stopped == nil {
+		stopped = fmt.Errorf("lint: %w", err)
 	}
-	return r, nil
+	return r, stopped
+}
+
+// finished leaves out the targets that were not judged, or only by some of the rules, because the run was stopped.
+func finished(targets []target, visits []visit) (judged []target, of []visit) {
+	for i := range targets {
+		if visits[i].done {
+			judged, of = append(judged, targets[i]), append(of, visits[i])
+		}
+	}
+	return judged, of
 }
 
 // switchedOff lists the rules that are on, but not for some of the targets.
@@ -298,11 +324,15 @@ func (e *Engine) needsSkips(ix *mesh.Index, targets []target, visits []visit) []
 		}
 		if concerned {
 			advice := "declare it with --complete or context.complete"
+			unlisted := ""
 			unread := ""
 			for _, k := range a.rule.Needs {
 				unread = cmp.Or(unread, ix.Settings().Unread[k])
+				unlisted = cmp.Or(unlisted, e.config.Unlisted[k])
 			}
 			switch {
+			case unlisted != "":
+				advice = unlisted
 			case unread != "":
 				advice = unread + " names one that could not be read"
 			case ix.Settings().Shared:
@@ -529,6 +559,9 @@ func (s *surroundings) silences(r *Rule) string {
 	return ""
 }
 
+// Interrupted is the kind of problem that a run is which somebody stopped before it was complete.
+const Interrupted object.ProblemKind = "interrupted"
+
 // RuleBroke is the kind of problem that is a fault of a rule, not of the input.
 const RuleBroke object.ProblemKind = "rule"
 
@@ -599,6 +632,9 @@ func (e *Engine) account(in Input) *Report {
 func (r *Report) count(in Input) {
 	r.Stats.Files, r.Sources = map[object.Class]int{}, map[string]*object.File{}
 	for _, f := range in.Files {
+		if f.InCluster() {
+			continue
+		}
 		r.Stats.Files[f.Class]++
 		r.Stats.Documents += f.Documents
 	}
@@ -620,6 +656,9 @@ func (r *Report) count(in Input) {
 		}
 	}
 	for _, f := range in.Around {
+		if f.InCluster() {
+			continue
+		}
 		r.Context.Files = append(r.Context.Files, f.Name)
 		for _, p := range f.Problems { // what is broken out of focus is not judged, but what it says is not known either
 			r.Skipped = append(r.Skipped, Skip{

@@ -27,8 +27,12 @@ type Group struct {
 // JudgeGroups judges files of which some are under another configuration than others. Groups that see the same files, cut into meshes
 // and read in the same way, are judged together, so that of two findings with one cause one is left out, whatever group it is of. No file
 // is in two groups. dir is that of Input.
+//
+// If ctx ends, the error says so, and the report holds what was found until then: all findings on the objects that were judged, of which
+// Report.Stats has the number, and nothing of what can only be told at the end, such as that a suppression is unused.
 func JudgeGroups(ctx context.Context, groups []Group, dir string) (*Report, error) {
 	r := accountGroups(groups)
+	var stopped error
 	views, err := viewsOf(groups, dir)
 	if err != nil {
 		return nil, err
@@ -40,10 +44,12 @@ func JudgeGroups(ctx context.Context, groups []Group, dir string) (*Report, erro
 			for _, g := range v.groups {
 				part.Profile = part.Profile.merge(g.Engine.profileOf(nil))
 			}
-			if len(targets) > 0 {
-				if part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, around, v.groups[0].EngineOf); err != nil {
+			if len(targets) > 0 && stopped == nil {
+				part, err = runTargets(ctx, v.groups[0].Engine.indexOf(s, len(v.scopes) > 1), targets, around, v.groups[0].EngineOf)
+				if err != nil && part == nil {
 					return nil, err
 				}
+				stopped = err
 			}
 			r.merge(part)
 			r.Scopes = append(r.Scopes, s.describe())
@@ -57,7 +63,7 @@ func JudgeGroups(ctx context.Context, groups []Group, dir string) (*Report, erro
 	r.mergeRendered()
 	r.Profile.sort()
 	tellApart(r)
-	return r, nil
+	return r, stopped
 }
 
 // accountGroups makes a report that says what became of every file.
@@ -125,7 +131,7 @@ func viewsOf(groups []Group, dir string) ([]*view, error) {
 			scopes := []*scope{{name: g.Rendering, own: files, found: true}}
 			if g.Rendering == "" {
 				var err error
-				if scopes, err = cutScopes(files, g.Engine.config.Scopes, dir); err != nil {
+				if scopes, err = scopesOf(files, g.Engine.config, dir); err != nil {
 					return nil, err
 				}
 			}
@@ -143,7 +149,7 @@ func viewsOf(groups []Group, dir string) ([]*view, error) {
 func findView(views []*view, files []*object.File, c *Config) *view {
 	for _, v := range views {
 		have := v.groups[0].Engine.config
-		if slices.Equal(v.files, files) && slices.Equal(have.Complete, c.Complete) && slices.EqualFunc(have.Scopes, c.Scopes, sameScope) && sameMesh(have.Mesh, c.Mesh) {
+		if slices.Equal(v.files, files) && slices.Equal(have.Complete, c.Complete) && have.Cluster == c.Cluster && slices.EqualFunc(have.Scopes, c.Scopes, sameScope) && sameMesh(have.Mesh, c.Mesh) {
 			return v
 		}
 	}

@@ -20,7 +20,7 @@ type Mesh struct {
 // Meshes cuts files into mesh scopes, as Lint does, and indexes each. The report accounts for every file and has no findings.
 func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 	r := e.account(in)
-	scopes, err := cutScopes(in.inOrder(), e.config.Scopes, in.Dir)
+	scopes, err := scopesOf(in.inOrder(), e.config, in.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,14 +28,37 @@ func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 	for _, f := range in.Files {
 		focus[f] = true
 	}
-	var out []Mesh
-	for _, s := range scopes {
-		m := Mesh{Scope: s.describe(), Index: e.indexOf(s, len(scopes) > 1), Shared: s.isShared}
-		m.Focus = slices.ContainsFunc(slices.Concat(s.own, s.shared), func(f *object.File) bool { return focus[f] })
-		out = append(out, m)
+	out := e.meshesOf(scopes, func(f *object.File) bool { return focus[f] })
+	for _, m := range out {
 		r.Scopes = append(r.Scopes, m.Scope)
 	}
 	r.Skipped = append(r.Skipped, leftOut(scopes, func(*object.File) bool { return true })...)
 	r.sort()
 	return out, r, nil
+}
+
+// MeshesOfGroups cuts the files of groups into meshes as JudgeGroups does, and indexes each. A mesh that several groups see in the same way
+// is told once. dir is that of Input.
+func MeshesOfGroups(groups []Group, dir string) ([]Mesh, error) {
+	views, err := viewsOf(groups, dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Mesh
+	for _, v := range views {
+		out = append(out, v.groups[0].Engine.meshesOf(v.scopes, func(f *object.File) bool { return v.judgedBy[f] != nil })...)
+	}
+	return out, nil
+}
+
+// meshesOf indexes scopes; judged says which files are in focus.
+func (e *Engine) meshesOf(scopes []*scope, judged func(*object.File) bool) []Mesh {
+	var out []Mesh
+	for _, s := range scopes {
+		out = append(out, Mesh{
+			Scope: s.describe(), Index: e.indexOf(s, len(scopes) > 1), Shared: s.isShared,
+			Focus: slices.ContainsFunc(slices.Concat(s.own, s.shared), judged),
+		})
+	}
+	return out
 }

@@ -33,6 +33,7 @@ type visit struct {
 	problems []object.Problem
 	claim    *claim     // what the annotations of the object say
 	idle     bool       // no rule ran on the object
+	done     bool       // all rules have had their say
 	formOnly bool       // rules about the form of the manifest ran, and no others
 	watch    *stopwatch // nil unless the time of rules is measured
 }

@@ -27,7 +27,7 @@ type Report struct {
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 
-	superseded []Finding       // what findings leave out, since another one names its cause
+	superseded []Finding // what findings leave out, since another one names its cause
 	// renderings are those that hold a suppression, by its place.
 	renderings map[object.Location]map[string]bool
 	off        map[ruleOn]bool // what overrides switch off, and the configurations of some groups only
@@ -81,6 +81,7 @@ const (
 	NoContext         ContextSource = "none"          // there is no repository, or the configuration wants none
 	FromRepository    ContextSource = "repository"    // every manifest of the repository
 	FromConfiguration ContextSource = "configuration" // what the configuration names
+	FromCluster       ContextSource = "cluster"       // what a cluster let be read
 	NotNeeded         ContextSource = "not-needed"    // nothing was to be judged, so nothing was looked for
 )
 

@@ -18,12 +18,13 @@ type scope struct {
 	shared   []*object.File
 	isShared bool // own are the files that the scopes below have in common
 	found    bool // by content, not by the configuration
+	cluster  bool // it is a cluster's
 }
 
 func (s *scope) describe() Scope {
 	out := Scope{Name: s.name}
 	for _, f := range slices.Concat(s.shared, s.own) {
-		if len(f.Objects) > 0 {
+		if len(f.Objects) > 0 && !f.InCluster() {
 			out.Files = append(out.Files, f.Name)
 		}
 	}
@@ -40,6 +41,43 @@ type ScopeConfig struct {
 	Name  string
 	Paths []string        // globs, ** included; none match no file
 	At    object.Location // where it is written
+}
+
+// scopesOf cuts files into meshes as a configuration says.
+func scopesOf(files []*object.File, c *Config, dir string) ([]*scope, error) {
+	if c.Cluster != "" {
+		return []*scope{{name: c.Cluster, own: files, cluster: true}}, nil
+	}
+	return cutScopes(files, c.Scopes, dir)
+}
+
+// Rival are two files of which each defines the same object, so that both cannot be part of one mesh.
+type Rival struct {
+	Key          object.Key
+	First, Other string // the names of the files
+}
+
+// RivalIn looks for rivals among files: as where no scopes are configured, folders that define the same object are meshes of their own.
+func RivalIn(files []*object.File, dir string) (Rival, bool) {
+	scopes, err := cutScopes(files, nil, dir)
+	if err != nil || len(scopes) < 2 {
+		return Rival{}, false
+	}
+	in := map[object.Key]string{}
+	for _, s := range scopes {
+		for _, f := range slices.Concat(s.shared, s.own) {
+			for _, o := range f.Objects {
+				if !scoped(o) {
+					continue
+				}
+				if have := in[o.Key]; have != "" && have != f.Name {
+					return Rival{o.Key, have, f.Name}, true
+				}
+				in[o.Key] = f.Name
+			}
+		}
+	}
+	return Rival{}, false
 }
 
 // cutScopes decides which files see one another. Configured scopes come first: a file is judged in the first that matches it, and
@@ -94,7 +132,7 @@ func leftOut(scopes []*scope, matters func(*object.File) bool) []Skip {
 	var names []string
 	configured := false
 	for _, s := range scopes {
-		configured = configured || !s.found
+		configured = configured || !s.found && !s.cluster
 		for _, f := range s.own {
 			if s.found && len(f.Objects) > 0 && matters(f) {
 				names = append(names, f.Name)

@@ -5,37 +5,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/meshvet/meshvet/lint/object"
+	"github.com/meshvet/meshvet/lint/live"
 )
-
-// WatchedKind is a kind of object that the server reads in every namespace, to know the mesh that an object is admitted to.
-type WatchedKind struct {
-	Kind     object.Kind
-	Group    string // "" is the core group
-	Resource string // as RBAC and discovery name it: lower case, plural
-	// Optional kinds are those of CustomResourceDefinitions that a mesh may well do without. A cluster that does not serve one is
-	// a cluster that has no objects of it.
-	Optional bool
-}
-
-// Watched is all that the server reads in every namespace; the index is fed with it, and the rights to it are Access's. The
-// ConfigMap with the mesh configuration is not of it: that is read by name, in the root namespace only.
-func Watched() []WatchedKind {
-	const istio, gatewayAPI = object.IstioGroup, "gateway.networking.k8s.io"
-	return []WatchedKind{
-		{Kind: object.ServiceEntry, Group: istio, Resource: "serviceentries"},
-		{Kind: object.DestinationRule, Group: istio, Resource: "destinationrules"},
-		{Kind: object.VirtualService, Group: istio, Resource: "virtualservices"},
-		{Kind: object.Gateway, Group: istio, Resource: "gateways"},
-		{Kind: object.Sidecar, Group: istio, Resource: "sidecars"},
-		{Kind: object.WorkloadEntry, Group: istio, Resource: "workloadentries"},
-		{Kind: object.EnvoyFilter, Group: istio, Resource: "envoyfilters", Optional: true},
-		{Kind: object.Service, Resource: "services"},
-		{Kind: object.Namespace, Resource: "namespaces"},
-		{Kind: object.HTTPRoute, Group: gatewayAPI, Resource: "httproutes", Optional: true},
-		{Kind: object.BackendTLSPolicy, Group: gatewayAPI, Resource: "backendtlspolicies", Optional: true},
-	}
-}
 
 // AccessOptions is what the rights of a server depend on.
 type AccessOptions struct {
@@ -84,10 +55,10 @@ func Access(o AccessOptions) Rights {
 	return r
 }
 
-// watchedRules lets all of Watched be read, with one rule for each API group.
+// watchedRules lets all of live.Kinds be read, with one rule for each API group.
 func watchedRules() []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
-	for _, w := range Watched() {
+	for _, w := range live.Kinds() {
 		i := slices.IndexFunc(rules, func(r rbacv1.PolicyRule) bool { return r.APIGroups[0] == w.Group })
 		if i < 0 {
 			rules = append(rules, rule(w.Group, w.Resource, "get", "list", "watch"))

@@ -6,6 +6,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -55,7 +56,7 @@ func TestAccessIsNarrow(t *testing.T) {
 // The index is fed by what is watched, so each kind that a mesh is made of has to be there.
 func TestWatchedKinds(t *testing.T) {
 	var kinds []object.Kind
-	for _, w := range Watched() {
+	for _, w := range live.Kinds() {
 		kinds = append(kinds, w.Kind)
 		if w.Optional && w.Group == "" {
 			t.Errorf("%s is of the core group, which every cluster serves", w.Kind)
@@ -78,7 +79,7 @@ func TestWatchedKinds(t *testing.T) {
 			got[r.APIGroups[0]+"/"+resource] = slices.Equal(r.Verbs, []string{"get", "list", "watch"})
 		}
 	}
-	for _, w := range Watched() {
+	for _, w := range live.Kinds() {
 		if !got[w.Group+"/"+w.Resource] {
 			t.Errorf("no right to get, list and watch %s", w.Resource)
 		}

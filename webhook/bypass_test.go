@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -107,7 +108,7 @@ spec:
 			op, old := admissionv1.Create, document(t, c.old)
 			if old != nil {
 				op = admissionv1.Update
-				o, err := read(old)
+				o, err := live.Object(old)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -279,7 +280,7 @@ func TestNeighbourOfTheSameName(t *testing.T) {
 		Check: func(*lint.Pass) error { panic("broken") },
 	}
 	h := handlerWith(t, "webhook: {onError: deny}", broken)
-	o, err := read(document(t, "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: api, namespace: web}\nspec: {host: api.example.com}"))
+	o, err := live.Object(document(t, "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: api, namespace: web}\nspec: {host: api.example.com}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func TestNothingToExpect(t *testing.T) {
 			key := object.Key{Kind: object.ServiceEntry, Namespace: "web", Name: "api"}
 			if c.op == admissionv1.Delete {
 				old = document(t, plainEntry)
-				o, err := read(old)
+				o, err := live.Object(old)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -378,7 +379,7 @@ func TestNamespacesOutOfView(t *testing.T) {
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Second {
 				t.Error("it may take all the time there is")
 			}
-			return read(document(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: web, labels: {policy: strict}}"))
+			return live.Object(document(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: web, labels: {policy: strict}}"))
 		}
 		r := h.Handle(t.Context(), requestOf(t, admissionv1.Create, nil, document(t, plainEntry)))
 		if r.Allowed == inView || asked != map[bool]int{true: 1, false: 0}[inView] {

@@ -10,13 +10,14 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
 func mustRead(t *testing.T, raw map[string]any) *object.Object {
 	t.Helper()
-	o, err := read(raw)
+	o, err := live.Object(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -87,7 +88,7 @@ func readChange(req *admissionv1.AdmissionRequest) (*change, error) {
 		if part.raw == nil {
 			continue
 		}
-		o, err := read(inNamespace(part.raw, req.Namespace))
+		o, err := live.Object(inNamespace(part.raw, req.Namespace))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func inNamespace(raw map[string]any, ns string) map[string]any {
 	if ns == "" || meta["namespace"] == ns {
 		return raw
 	}
-	out := pick(raw)
+	out := make(map[string]any, len(raw))
 	for k, v := range raw {
 		out[k] = v
 	}

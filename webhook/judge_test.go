@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -21,7 +22,7 @@ func ruleFor(t *testing.T, name string, subsets int) *object.Object {
 	for i := range subsets {
 		fmt.Fprintf(&list, "{name: v%d, labels: {version: v%d}}, ", i, i)
 	}
-	o, err := read(document(t, fmt.Sprintf(`
+	o, err := live.Object(document(t, fmt.Sprintf(`
 apiVersion: networking.istio.io/v1
 kind: DestinationRule
 metadata: {name: %s, namespace: web}
@@ -67,7 +68,7 @@ func TestOldNeighbours(t *testing.T) {
 	h := testHandler(t, "", strictMesh)
 	h.index.Put(ruleFor(t, "left", 0))
 	for i := range mostNeighbours + 10 {
-		o, err := read(document(t, fmt.Sprintf("apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: x%d, namespace: web}\nspec: {host: b.example.org}", i)))
+		o, err := live.Object(document(t, fmt.Sprintf("apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: x%d, namespace: web}\nspec: {host: b.example.org}", i)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/linttest"
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/policy"
 	"github.com/meshvet/meshvet/policies"
@@ -55,7 +56,7 @@ func testHandler(t *testing.T, config, manifests string) *Handler {
 	}
 	r.put(rs)
 	for _, raw := range documents(t, manifests) {
-		o, err := read(raw)
+		o, err := live.Object(raw)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/linttest"
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/schema"
@@ -442,7 +443,7 @@ func feed(ix *Index, settings mesh.Settings, objects []map[string]any, d *rand.R
 			if err != nil {
 				return nil, err
 			}
-			return read(sent)
+			return live.Object(sent)
 		}
 		o, err := through(raw)
 		if err != nil {

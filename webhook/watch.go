@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -41,9 +41,6 @@ const (
 // watchRetry is the time between two attempts to find a kind that is not served, or to read one that may not be read.
 const watchRetry = 10 * time.Second
 
-// versions are the API versions that are asked for, the best first.
-var versions = [...]string{"v1", "v1beta1", "v1alpha3"}
-
 // cluster is the API server to the watches.
 type cluster struct {
 	dynamic   dynamic.Interface
@@ -57,7 +54,7 @@ func (c *cluster) namespace(ctx context.Context, name string) (*object.Object, e
 	if err != nil {
 		return nil, fmt.Errorf("read namespace %s: %w", name, err)
 	}
-	return read(u.Object)
+	return live.Object(u.Object)
 }
 
 func newCluster(cfg *rest.Config) (*cluster, error) {
@@ -81,7 +78,7 @@ func newCluster(cfg *rest.Config) (*cluster, error) {
 // watch keeps the objects of one kind in the index at the state of the cluster: through lost connections, missing rights and
 // CustomResourceDefinitions that come and go. A kind that cannot be read does not keep the others from being read.
 type watch struct {
-	WatchedKind
+	live.ReadKind
 	name    string // "" = all
 	cluster *cluster
 	index   *Index
@@ -100,13 +97,13 @@ type watch struct {
 // newWatches makes a watch for every kind that is read, and one for the ConfigMap with the mesh configuration.
 func newWatches(c *cluster, index *Index, log logr.Logger, root, configMap string) []*watch {
 	var out []*watch
-	for _, k := range Watched() {
-		out = append(out, &watch{WatchedKind: k, cluster: c, index: index, log: log})
+	for _, k := range live.Kinds() {
+		out = append(out, &watch{ReadKind: k, cluster: c, index: index, log: log})
 	}
 	config := &watch{
-		WatchedKind: WatchedKind{Kind: object.ConfigMap, Resource: "configmaps"},
-		namespace:   root,
-		name:        configMap, cluster: c, index: index, log: log,
+		ReadKind:  live.ReadKind{Kind: object.ConfigMap, Resource: "configmaps"},
+		namespace: root,
+		name:      configMap, cluster: c, index: index, log: log,
 	}
 	out = append(out, config)
 	for _, w := range out {
@@ -121,7 +118,7 @@ func (w *watch) run(ctx context.Context) {
 	const soon = time.Second
 	for ctx.Err() == nil {
 		pause := w.retry
-		gvr, err := w.served()
+		gvr, err := w.Served(w.cluster.discovery)
 		switch {
 		case err != nil:
 			w.set(Syncing, err.Error())
@@ -167,23 +164,6 @@ func (w *watch) move(ns string) {
 	if w.interrupt != nil {
 		w.interrupt(fmt.Errorf("from now on it is namespace %s", ns))
 	}
-}
-
-// served finds the best version of the kind that the API server has; none is no error.
-func (w *watch) served() (schema.GroupVersionResource, error) {
-	for _, v := range versions {
-		gv := schema.GroupVersion{Group: w.Group, Version: v}
-		list, err := w.cluster.discovery.ServerResourcesForGroupVersion(gv.String())
-		switch {
-		case apierrors.IsNotFound(err):
-			continue
-		case err != nil:
-			return schema.GroupVersionResource{}, fmt.Errorf("ask for the resources of %s: %w", gv, err)
-		case slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == w.Resource }):
-			return gv.WithResource(w.Resource), nil
-		}
-	}
-	return schema.GroupVersionResource{}, nil
 }
 
 // denied says which right is missing, "" if none is. A review that cannot be made denies nothing: the request itself will tell.

@@ -19,6 +19,7 @@ import (
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
 )
@@ -49,8 +50,8 @@ func (f fakeAccess) Create(_ context.Context, r *authorizationv1.SelfSubjectAcce
 func newFakeCluster(t *testing.T, serve map[string][]string, objects ...map[string]any) *fakeCluster {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{}
-	for _, w := range append(Watched(), WatchedKind{Kind: object.ConfigMap, Resource: "configmaps"}) {
-		for _, v := range versions {
+	for _, w := range append(live.Kinds(), live.ReadKind{Kind: object.ConfigMap, Resource: "configmaps"}) {
+		for _, v := range live.Versions() {
 			kinds[schema.GroupVersionResource{Group: w.Group, Version: v, Resource: w.Resource}] = string(w.Kind) + "List"
 		}
 	}

@@ -301,7 +301,7 @@ func (b *knownFindings) view(r *lintRun, in *inputs) lint.BaselineView {
 		Covers: func(name string) bool { return b.covers(r.configs, name) },
 		Whole:  func(file string) bool { return b.wholeIn(r.walker, file) },
 		FromBaseline: func(name string) string {
-			if name == stdinName {
+			if name == stdinName || object.InCluster(name) {
 				return name
 			}
 			rel, err := filepath.Rel(b.folder(), r.walker.absolute(filepath.FromSlash(name)))

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/linttest/meshcorpus"
 	"github.com/meshvet/meshvet/lint/mesh"
 )
@@ -136,14 +137,14 @@ func BenchmarkEffectiveQuery(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p := &predictor{meshes: meshes, proxy: effective.Proxy{Type: effective.Sidecar}, note: func(string, ...any) {}}
+			p := &egress.Predictor{Meshes: meshes, Proxy: effective.Proxy{Type: effective.Sidecar}, Note: func(string, ...any) {}}
 			hosts := c.hosts
 			if hosts == nil {
-				hosts = p.hostsOf(meshes[0].Index)
+				hosts = p.HostsOf(meshes[0].Index)
 			}
 			n := 0
 			for b.Loop() {
-				answers, err := p.ask(query{host: string(hosts[n%len(hosts)])})
+				answers, err := p.Ask(egress.Query{Host: string(hosts[n%len(hosts)])})
 				if err != nil || len(answers) == 0 {
 					b.Fatal(err)
 				}

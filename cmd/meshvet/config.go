@@ -82,7 +82,7 @@ func readConfig(w *walker, name, file, base string) (*settings, error) {
 		s.base = filepath.FromSlash(cfg.Folder)
 	}
 	s.PathOf = func(name string) string {
-		if name == stdinName {
+		if name == stdinName || object.InCluster(name) {
 			return ""
 		}
 		rel, err := filepath.Rel(s.base, w.absolute(filepath.FromSlash(name)))

@@ -21,19 +21,33 @@ import (
 const generatedMark = "<!-- Written by `make generate`; edits are lost. -->"
 
 func (a *app) newDocsCommand() *cobra.Command {
-	var out, schemas, root string
+	var out, schemas, root, man, completions string
 	cmd := &cobra.Command{
 		Use:    "docs",
-		Short:  "Write the pages of the rules and commands, and the schemas",
+		Short:  "Write the pages of the rules and commands, the schemas, the man pages, and the completions of the shells",
 		Hidden: true,
 		Args:   noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" && schemas == "" && man == "" && completions == "" {
+				return usageError{cmd, errors.New("give --out, --schemas, --man or --completions")}
+			}
+			if man != "" {
+				day, err := manualDay(a.getenv)
+				if err != nil {
+					return err
+				}
+				if err := writeManuals(man, cmd.Root(), day); err != nil {
+					return err
+				}
+			}
+			if completions != "" {
+				if err := writeCompletions(completions, cmd.Root()); err != nil {
+					return err
+				}
+			}
 			all, err := allRules(cmd.Context())
 			if err != nil {
 				return err
-			}
-			if out == "" && schemas == "" {
-				return usageError{cmd, errors.New("give --out or --schemas")}
 			}
 			if out != "" {
 				if err := writeRulePages(cmd.Context(), filepath.Join(out, "rules"), root, all); err != nil {
@@ -57,6 +71,8 @@ func (a *app) newDocsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FOLDER` of the pages")
 	cmd.Flags().StringVar(&schemas, "schemas", "", "`FOLDER` of the schemas")
+	cmd.Flags().StringVar(&man, "man", "", "`FOLDER` of the man pages; the day in them is that of SOURCE_DATE_EPOCH")
+	cmd.Flags().StringVar(&completions, "completions", "", "`FOLDER` of the completions")
 	cmd.Flags().StringVar(&root, "root", ".", "`FOLDER` with the repository, where the fixtures are")
 	return cmd
 }
@@ -138,23 +154,12 @@ func writeRulePages(ctx context.Context, dir, root string, all []lint.Rule) erro
 // writeCommandPages writes a page for each command that help shows.
 func writeCommandPages(dir string, root *cobra.Command) error {
 	var fresh []string
-	var visit func(cmd *cobra.Command) error
-	visit = func(cmd *cobra.Command) error {
+	err := visitCommands(root, func(cmd *cobra.Command) error {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
 		fresh = append(fresh, name)
-		if err := writeGenerated(filepath.Join(dir, name), marked(func(w io.Writer) error { return writeCommandPage(w, cmd) })); err != nil {
-			return err
-		}
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() && c.Name() != "help" && cmd.Name() != "completion" {
-				if err := visit(c); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if err := visit(root); err != nil {
+		return writeGenerated(filepath.Join(dir, name), marked(func(w io.Writer) error { return writeCommandPage(w, cmd) }))
+	})
+	if err != nil {
 		return err
 	}
 	return removeStale(dir, fresh)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/effective"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/report"
 )
@@ -96,14 +97,7 @@ Exit codes: 0 answered, 2 unknown host, port or subset, bad flag or configuratio
 // labels is a flag that takes KEY=VALUE pairs between commas, and can be given several times.
 type labels struct{ pairs map[string]string }
 
-func (l *labels) String() string {
-	var out []string
-	for k, v := range l.pairs {
-		out = append(out, k+"="+v)
-	}
-	slices.Sort(out)
-	return strings.Join(out, ",")
-}
+func (l *labels) String() string { return egress.LabelsText(l.pairs) }
 
 func (l *labels) Type() string { return "KEY=VALUE,…" }
 
@@ -123,7 +117,7 @@ func (l *labels) Set(s string) error {
 
 // effective is one run. The exit code counts only without an error.
 func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFlags, args []string) (int, error) {
-	var queries []query
+	var queries []egress.Query
 	for _, arg := range args {
 		q, err := parseQuery(arg)
 		if err != nil {
@@ -155,11 +149,11 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 	if err := checkNamespaces(f.from.items...); err != nil {
 		return 0, err
 	}
-	p := &predictor{
-		meshes: meshes, from: f.from.items, subset: f.subset, note: note,
-		proxy: effective.Proxy{Type: effective.ProxyType(f.proxy.value), Labels: f.labels.pairs},
+	p := &egress.Predictor{
+		Meshes: meshes, From: f.from.items, Subset: f.subset, Note: note,
+		Proxy: effective.Proxy{Type: effective.ProxyType(f.proxy.value), Labels: f.labels.pairs},
 	}
-	p.tellLimits()
+	p.TellLimits()
 	var out answerWriter
 	to := &stoppable{ctx, a.stdout}
 	switch f.format.value {
@@ -172,9 +166,9 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 	}
 	var failed error
 	err = untilDone(ctx, func() error {
-		ask := p.each(queries)
+		ask := p.Each(queries)
 		if f.all {
-			ask = p.everyHost()
+			ask = p.EveryHost()
 		}
 		for answers, err := range ask {
 			if cerr := ctx.Err(); cerr != nil {
@@ -215,12 +209,12 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}
-	files, err := load(ctx, sources)
+	files, err := load(ctx, sources, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	more, asked, _ := r.contextSources([]*settings{r.config})
-	around, err := load(ctx, more)
+	around, err := load(ctx, more, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -245,6 +239,6 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 
 // answerWriter writes answers one by one.
 type answerWriter interface {
-	write(*answer) error
+	write(*egress.Answer) error
 	close() error
 }

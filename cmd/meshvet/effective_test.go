@@ -14,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/meshvet/meshvet/lint/egress"
 )
 
 // runIn runs the program in a folder, as a person does.
@@ -177,9 +179,9 @@ func FuzzParseQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, arg string) {
 		q, err := parseQuery(arg)
 		switch {
-		case err != nil && (q != query{} || err.Error() == ""):
+		case err != nil && (q != egress.Query{} || err.Error() == ""):
 			t.Errorf("%q: %v and %v", arg, q, err)
-		case err == nil && (q.host == "" || len(q.host) > maxNameBytes || q.port > 65535 || !strings.Contains(arg, q.host)):
+		case err == nil && (q.Host == "" || len(q.Host) > maxNameBytes || q.Port > 65535 || !strings.Contains(arg, q.Host)):
 			t.Errorf("%q: %+v", arg, q)
 		}
 	})
@@ -297,7 +299,7 @@ func TestEjectionAgreesWithRule(t *testing.T) {
 	var report struct {
 		Findings []struct {
 			ID     string
-			Object objectJSON
+			Object struct{ Name string }
 		}
 	}
 	if err := json.Unmarshal([]byte(found), &report); err != nil {

@@ -133,7 +133,7 @@ func look(ctx context.Context, w *walker, dir string) (*sight, error) {
 		}
 	}
 	sources := w.addFolder(dir, false)
-	files, err := load(ctx, sources)
+	files, err := load(ctx, sources, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -15,6 +17,8 @@ type judge struct {
 	rules   []lint.Rule
 	configs *configs
 	walker  *walker
+	live    *liveMesh       // nil unless files are laid over a cluster
+	judged  *atomic.Int64   // is increased by each object that has been judged
 	named   map[string]bool // names of files that --context names, which every configuration has in view
 	// rendered are judged beside the files, each in a mesh of its own.
 	rendered []*rendered
@@ -73,6 +77,15 @@ func distinct(problems []object.Problem) []object.Problem {
 
 // lint judges files in the light of those around them, each under its configuration.
 func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.Report, error) {
+	groups, err := j.allGroups(files, around)
+	if err != nil {
+		return nil, err
+	}
+	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
+}
+
+// allGroups are those of files and those of what was rendered.
+func (j *judge) allGroups(files, around []*object.File) ([]lint.Group, error) {
 	groups, err := j.groups(files, around)
 	if err != nil {
 		return nil, err
@@ -84,8 +97,24 @@ func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.R
 	if err != nil {
 		return nil, err
 	}
-	groups = append(groups, made...)
-	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
+	return append(groups, made...), nil
+}
+
+// egress maps the meshes that files are judged in, those of the findings of a report first.
+func (j *judge) egress(ctx context.Context, files, around []*object.File, rep *lint.Report) (*egress.Map, error) {
+	groups, err := j.allGroups(files, around)
+	if err != nil {
+		return nil, err
+	}
+	meshes, err := lint.MeshesOfGroups(groups, filepath.ToSlash(j.walker.cwd))
+	if err != nil {
+		return nil, err
+	}
+	first := map[object.Key]bool{}
+	for i := range rep.Findings {
+		first[rep.Findings[i].Object] = true
+	}
+	return egress.Build(ctx, meshes, egress.Options{First: first})
 }
 
 // changes adds what the rules say of changes to what decides, under the configuration of the first path.
@@ -123,6 +152,10 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		}
 		config := *g.config.anchored(j.walker, group.Files, group.Around)
 		config.Partial = g.config.looksNowhere() && len(j.named) == 0
+		config.Judged = j.judged
+		if j.live != nil {
+			j.live.overlay(&config)
+		}
 		var err error
 		group.Engine, err = lint.New(j.rules, &config)
 		var wrong *lint.ConfigError
@@ -186,6 +219,8 @@ func (j *judge) inView(g *governed, files, around []*object.File) []*object.File
 		switch {
 		case own[f]:
 			return false
+		case f.InCluster(), j.live != nil && !judged: // all is one mesh
+			return true
 		case j.named[f.Name]:
 			return true
 		case c.isolated:

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/report"
 )
@@ -40,6 +41,7 @@ type lintFlags struct {
 	configFrom  string
 
 	fix    fixFlags
+	live   liveFlags
 	render renderFlags
 
 	baseline      string
@@ -56,6 +58,7 @@ func newLintFlags() *lintFlags {
 		disable:   list{hint: "RULE,…"},
 		dataplane: newChoice("", "sidecar", "ambient", "mixed"),
 		fix:       newFixFlags(),
+		live:      newLiveFlags(),
 	}
 }
 
@@ -117,6 +120,8 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		},
 	}
 	f.add(cmd)
+	f.live.add(cmd.Flags())
+	cmd.Flags().BoolVarP(&f.live.all, "all-namespaces", "A", false, "with --live: judge all of the cluster, which is the default without paths")
 	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
 	f.fix.add(cmd)
 	return cmd
@@ -174,7 +179,13 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	default: // the one on the command line outranks the variable
 		f.quiet, f.verbose = onLine("quiet"), onLine("verbose")
 	}
-	if len(args) == 0 && len(f.render.kustomize)+len(f.render.helm) == 0 {
+	if err := f.live.check(cmd, len(f.render.helm) > 0); err != nil {
+		return 0, err
+	}
+	if namespaces := f.live.namespaces.items; len(namespaces) > 0 && len(f.render.helm) > 0 {
+		f.render.namespace = namespaces[0]
+	}
+	if len(args) == 0 && !f.live.on && len(f.render.kustomize)+len(f.render.helm) == 0 {
 		args = []string{"."}
 	}
 	if f.stdinName != "" && !slices.Contains(args, "-") {
@@ -193,6 +204,12 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		return 0, usageError{cmd, errors.New("--config-from takes a revision, such as main or HEAD~1, and was given none")}
 	case f.since != "" && slices.Contains(args, "-"):
 		return 0, usageError{cmd, errors.New("--since compares files with a git revision, which standard input is not in; name the files")}
+	case f.live.on && f.since != "":
+		return 0, usageError{cmd, errors.New("--since compares files with a git revision, and --live reads a cluster, of which there is none; leave one of them out")}
+	case f.live.on && f.configFrom != "":
+		return 0, usageError{cmd, errors.New("--config-from is about a change to files, and --live reads a cluster; leave one of them out")}
+	case f.live.on && f.fix.on:
+		return 0, usageError{cmd, errors.New("--live reads a cluster, and fixes are made in files; lint without --live applies them")}
 	}
 	cwd, err := a.getwd()
 	if err != nil {
@@ -210,6 +227,8 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		return 0, err
 	}
 	defer r.close()
+	r.meter = a.newMeter(f.quiet)
+	defer r.meter.end()
 	if len(plan) > 0 {
 		if r.renderer, err = a.findRenderer(plan[0].name); err != nil {
 			return 0, err
@@ -227,8 +246,12 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 		return a.fix(ctx, cmd, r)
 	}
 	rep, err := r.lint(ctx)
-	if err != nil {
+	r.meter.end()
+	if rep == nil {
 		return 0, err
+	}
+	if ctx.Err() != nil { // what there is can still be told; a second signal ends the process at once
+		ctx = context.WithoutCancel(ctx)
 	}
 	return a.tell(ctx, r, rep)
 }
@@ -246,10 +269,16 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 		Dir:       r.walker.cwd,
 		Edits:     fixEdits(rep),
 		Fixed:     f.fix.applied(),
+		Egress:    func() (*egress.Map, error) { return r.egress(ctx) },
 	}
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
 		return 0, err
+	}
+	if f.failOn.value != "never" {
+		if opt.FailOn, err = lint.ParseSeverity(f.failOn.value); err != nil {
+			return 0, err
+		}
 	}
 	failed := a.write(ctx, &f.outputs, rep, opt)
 	opt.SkipTold = failed == nil && slices.Contains([]string{"text", "compact"}, f.outputs.toStdout()) && isTerminal(a.stdout) && isTerminal(a.stderr)
@@ -291,13 +320,18 @@ type lintRun struct {
 	known    []*knownFindings // baselines, in the order of their files
 	repo     string           // absolute root of the repository of the first path, "" without one
 	stdin    io.Reader
-	args     []string
+	args     []string // the paths given; none with --live means that the cluster is judged
+	getenv   func(string) string
+	meter    *meter       // nil where nobody watches
+	cluster  *kubeTarget  // nil until it is looked for
 	plan     []*rendering // what is rendered
 	renderer string       // path of the program that renders
 	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
 	baselineNamed bool
-	since         *since // nil unless findings are compared with those of a revision
-	trusted       *since // what --config-from names, or nil
+	// egress maps the meshes of the last report; nil before it.
+	egress  func(context.Context) (*egress.Map, error)
+	since   *since // nil unless findings are compared with those of a revision
+	trusted *since // what --config-from names, or nil
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
@@ -306,21 +340,25 @@ func (a *app) newRun(ctx context.Context, f *lintFlags, args []string, plan ...*
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
+	r := &lintRun{flags: f, stdin: a.stdin, args: args, getenv: a.getenv, plan: plan}
+	told := func(format string, args ...any) {
+		r.meter.aside(func() { fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...))) })
+	}
 	note := func(format string, args ...any) {
 		if f.verbose {
-			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+			told(format, args...)
 		}
 	}
 	say := func(format string, args ...any) {
 		if !f.quiet {
-			fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...)))
+			told(format, args...)
 		}
 	}
 	w := newWalker(cwd, nil, note)
 	if err := f.outputs.clash(w); err != nil {
 		return nil, err
 	}
-	r := &lintRun{flags: f, note: note, say: say, walker: w, stdin: a.stdin, args: args, plan: plan}
+	r.note, r.say, r.walker = note, say, w
 	if f.configFrom != "" {
 		if err := r.trust(ctx, a.environ()); err != nil {
 			return nil, err
@@ -359,6 +397,7 @@ type inputs struct {
 	from   lint.ContextSource
 	lost   []object.Problem
 	judge  *judge
+	live   *liveMesh         // nil without --live, and where there is nothing to judge
 	gate   []lint.GateChange // what of the instructions differs from the revision
 
 	rendered []*rendered
@@ -367,29 +406,46 @@ type inputs struct {
 // all are the files whose objects are judged, those that were rendered included.
 func (in *inputs) all() []*object.File { return slices.Concat(in.files, renderedFiles(in.rendered)) }
 
-// lint reads the inputs and judges them.
+// lint reads the inputs and judges them. If ctx ends, there is a report beside the error, which says that the run was stopped and what it
+// had found by then.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	in, err := r.read(ctx)
+	if ctx.Err() != nil {
+		rep := &lint.Report{}
+		rep.Problems = append(rep.Problems, stoppedProblem("while its input was read, so nothing was judged"))
+		return rep, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
 	rep, err := r.judge(ctx, in, in.files)
-	if err != nil {
+	if rep == nil {
 		return nil, err
 	}
 	r.noteInputs(rep, in)
-	return rep, nil
+	return rep, err
 }
 
-// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for.
+func stoppedProblem(when string) object.Problem {
+	return object.Problem{Kind: lint.Interrupted, Message: "the run was stopped by a signal " + when}
+}
+
+// judge judges the files in focus, which may have been fixed since they were read, and leaves out what is not asked for. If ctx ends, the
+// report holds what was found until then, beside the error.
 func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
 	now := *in
 	now.files = files
+	of := judgedIn(files)
+	in.judge.judged = r.meter.begin("judging objects", of, "")
 	rep, err := in.judge.lint(ctx, files, in.around)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && rep != nil:
+		return r.partly(rep, &now, of), err
+	case err != nil:
 		return nil, err
 	}
 	r.complete(rep, &now)
+	r.egress = func(ctx context.Context) (*egress.Map, error) { return now.judge.egress(ctx, files, now.around, rep) }
 	// The baseline first: an entry whose finding is only left out because it is not new would seem stale.
 	if err := r.settleBaselines(ctx, rep, &now); err != nil {
 		return nil, err
@@ -406,6 +462,35 @@ func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (
 		}
 	}
 	return rep, nil
+}
+
+func judgedIn(files []*object.File) int {
+	n := 0
+	for _, o := range objectsIn(files) {
+		if o.Kind.Judged() {
+			n++
+		}
+	}
+	return n
+}
+
+// partly completes the report of a run that was stopped after it had judged some of its objects. Nothing is said of entries of baselines
+// that may be stale, and nothing is new unless it was compared.
+func (r *lintRun) partly(rep *lint.Report, in *inputs, of int) *lint.Report {
+	when := fmt.Sprintf("when %d of %s were judged; what is found in these is told, and the others may have more", rep.Stats.Judged, counted(of, "object", "objects"))
+	if r.since != nil {
+		rep.Findings, rep.Suppressed = nil, nil
+		when = "before it could compare what it found with " + r.flags.since + ", so no findings are told"
+	}
+	rep.Problems = append(rep.Problems, stoppedProblem(when))
+	r.complete(rep, in)
+	for _, b := range r.known {
+		if !b.write {
+			b.Apply(rep, b.view(r, in))
+		}
+	}
+	rep.Baselines = nil
+	return rep
 }
 
 // read reads the inputs. The policies are loaded, and the context is read, only if there is something to judge: a pre-commit hook is
@@ -436,7 +521,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			return nil, err
 		}
 	}
-	if in.files, err = load(ctx, sources); err != nil {
+	if in.files, err = load(ctx, sources, r.meter.begin("reading files", len(sources), "")); err != nil {
 		return nil, err
 	}
 	if err := r.keepInputs(sources, in.files); err != nil {
@@ -444,6 +529,11 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	}
 	if in.rendered, in.lost, err = r.render(ctx); err != nil {
 		return nil, err
+	}
+	if r.flags.live.on && (len(r.args) == 0 || r.flags.live.all || judgedIn(in.files) > 0) {
+		if err := r.addLive(ctx, &in); err != nil {
+			return nil, err
+		}
 	}
 	var judged []*object.File
 	broken := false
@@ -483,7 +573,12 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if in.judge, err = newJudge(rules, r.configs, in.files, in.rendered, r.walker); err != nil {
 		return nil, err
 	}
-	if len(judged) > 0 || judgesRendered {
+	in.judge.live = in.live
+	switch {
+	case in.live != nil:
+		r.used = used
+		in.from = lint.FromCluster
+	case len(judged) > 0 || judgesRendered:
 		used = nil // what is rendered sees nothing but itself and what --context names
 		if len(judged) > 0 {
 			used = configsOf(r.configs.governing(judged))
@@ -493,7 +588,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		var asked map[string]object.Location
 		more, asked, in.from = r.contextSources(used)
 		in.judge.named = namedByFlag(asked)
-		if in.around, err = load(ctx, more); err != nil {
+		if in.around, err = load(ctx, more, r.meter.begin("reading files around them", len(more), "")); err != nil {
 			return nil, err
 		}
 		in.lost = append(in.lost, unreadableContext(in.around, asked)...)
@@ -503,11 +598,30 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		for _, c := range used {
 			r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, slices.Concat(sources, more))...)
 		}
-	} else {
+	default:
 		in.from = lint.NotNeeded
 		r.note("context: not read, since there is nothing to judge")
 	}
 	return &in, nil
+}
+
+// addLive reads the cluster, and what --context names.
+func (r *lintRun) addLive(ctx context.Context, in *inputs) error {
+	more, asked, _ := r.contextSources(nil)
+	var err error
+	if in.around, err = load(ctx, more, r.meter.begin("reading files around them", len(more), "")); err != nil {
+		return err
+	}
+	in.lost = unreadableContext(in.around, asked)
+	if err := r.keepInputs(more, in.around); err != nil {
+		return err
+	}
+	if in.live, err = r.readLive(ctx, in.files, in.around); err != nil {
+		return err
+	}
+	in.files = append(in.files, in.live.judged...)
+	in.around = append(in.around, in.live.around...)
+	return nil
 }
 
 // complete adds to a report what became of the inputs beside what is found in them.
@@ -515,6 +629,10 @@ func (r *lintRun) complete(rep *lint.Report, in *inputs) {
 	rep.Problems = append(rep.Problems, in.lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
 	rep.Context.From = in.from
+	if in.live != nil {
+		rep.Problems = append(rep.Problems, in.live.problems...)
+		rep.Skipped = append(rep.Skipped, in.live.skips...)
+	}
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.all())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -13,7 +14,13 @@ import (
 
 var update = flag.Bool("update", false, "write what the stories compare with instead of comparing")
 
+// asProgram is the variable by which the test binary knows that it is to be the program, where a story is not enough.
+const asProgram = "MESHVET_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	testscript.Main(renderless{m}, map[string]func(){"meshvet": main})
 }
 

@@ -173,7 +173,7 @@ type governed struct {
 
 // ofFile is the configuration of a file, by its name in reports. Standard input that is nobody's file is in the working directory.
 func (c *configs) ofFile(name string) *settings {
-	if name == stdinName {
+	if name == stdinName || object.InCluster(name) {
 		return c.of(c.walker.cwd)
 	}
 	return c.of(filepath.Dir(c.walker.absolute(filepath.FromSlash(name))))

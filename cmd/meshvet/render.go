@@ -42,7 +42,6 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.values, "values", nil, "for --helm: `FILE` of values; can be repeated, later ones win")
 	flags.StringArrayVar(&f.set, "set", nil, "for --helm: a value, as `KEY=VALUE`; can be repeated")
 	flags.StringVar(&f.release, "release", "", "for --helm: `NAME` of the release (default: release-name, as of helm template)")
-	flags.StringVar(&f.namespace, "namespace", "", "for --helm: `NAMESPACE` of the release (default: default)")
 	flags.StringVar(&f.kubeVersion, "kube-version", "", "for --helm: `VERSION` of Kubernetes that the chart is told")
 	flags.StringArrayVar(&f.apiVersions, "api-versions", nil, "for --helm: `GROUP/VERSION` that the chart is told of; can be repeated")
 	flags.BoolVar(&f.raw, "raw", false, "judge a folder that holds a kustomization file by file, and render nothing")
@@ -53,7 +52,7 @@ func (f *renderFlags) check(cmd *cobra.Command) error {
 	if len(f.helm) > 0 {
 		return nil
 	}
-	for _, name := range []string{"values", "set", "release", "namespace", "kube-version", "api-versions"} {
+	for _, name := range []string{"values", "set", "release", "kube-version", "api-versions"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{cmd, fmt.Errorf("--%s is about a chart; name it with --helm", name)}
 		}
@@ -250,6 +249,8 @@ func (f *lintFlags) refuseRendered(cmd *cobra.Command, plan []*rendering) error 
 	switch {
 	case f.fix.on:
 		return usageError{cmd, fmt.Errorf("%s is rendered, and what is rendered cannot be fixed: name the files that it is made from, such as %s%s", first.name, filepath.ToSlash(filepath.Join(first.name, "*.yaml")), raw)}
+	case f.live.on:
+		return usageError{cmd, fmt.Errorf("%s is rendered, and --live lays files over a cluster: render it, and pipe it to meshvet lint --live -%s", first.name, raw)}
 	case f.since != "":
 		return usageError{cmd, fmt.Errorf("%s is rendered, and --since compares files only: name the files that it is made from, or keep a baseline with --write-baseline%s", first.name, raw)}
 	}
@@ -364,8 +365,11 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	return &rendered{rendering: p, files: files, notes: notes}, nil, nil
 }
 
-// paths are those of a run, and the folders of what it renders.
+// paths are those of a run, and the folders of what it renders; where the run was started, if the cluster alone is judged.
 func (r *lintRun) paths() []string {
+	if len(r.args)+len(r.plan) == 0 {
+		return []string{"."}
+	}
 	out := slices.Clone(r.args)
 	for _, p := range r.plan {
 		out = append(out, p.dir)

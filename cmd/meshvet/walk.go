@@ -327,8 +327,8 @@ func (f *pathFilter) match(abs string) string {
 	return ""
 }
 
-// load reads sources side by side and returns the files in the order of their names.
-func load(ctx context.Context, sources []source) ([]*object.File, error) {
+// load reads sources side by side and returns the files in the order of their names. done, unless it is nil, is increased by each.
+func load(ctx context.Context, sources []source, done *atomic.Int64) ([]*object.File, error) {
 	slices.SortStableFunc(sources, func(a, b source) int { return strings.Compare(a.name, b.name) })
 	files := make([]*object.File, len(sources))
 	errs := make([]error, len(sources))
@@ -338,6 +338,9 @@ func load(ctx context.Context, sources []source) ([]*object.File, error) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(sources); i = int(next.Add(1)) - 1 {
 				files[i], errs[i] = sources[i].load(ctx)
+				if done != nil {
+					done.Add(1)
+				}
 			}
 		})
 	}

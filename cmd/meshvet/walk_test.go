@@ -162,7 +162,7 @@ func TestLoad(t *testing.T) {
 	sources = append(sources, w.add("missing.yaml")...)
 	sources = append(sources, w.addStdin(strings.NewReader(entry), "sub/edited.yaml")...)
 	sources = append(sources, source{name: "failing.yaml", in: failingReader{}})
-	files, err := load(t.Context(), sources)
+	files, err := load(t.Context(), sources, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestLoad(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := load(ctx, w.add("closed.yaml")); err == nil {
+	if _, err := load(ctx, w.add("closed.yaml"), nil); err == nil {
 		t.Error("a cancelled run reads on")
 	}
 }
@@ -224,7 +224,7 @@ func TestAnchorScopes(t *testing.T) {
 		t.Fatal(problems)
 	}
 	s.base = root
-	files, err := load(t.Context(), slices.Concat(w.add("."), w.add("../[odd]"), w.add("../stage")))
+	files, err := load(t.Context(), slices.Concat(w.add("."), w.add("../[odd]"), w.add("../stage")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

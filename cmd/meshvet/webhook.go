@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,47 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/meshvet/meshvet/webhook"
 )
-
-// clusterFlags say which API server is meant.
-type clusterFlags struct{ kubeconfig, context string }
-
-func (f *clusterFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where the API server is; by default $KUBECONFIG, else the Pod's own")
-	flags.StringVar(&f.context, "kube-context", "", "`NAME` of the context in it")
-}
-
-// connect finds the API server: what flags or KUBECONFIG name, else the one of the Pod that this is, else ~/.kube/config.
-func (f *clusterFlags) connect(getenv func(string) string) (*rest.Config, error) {
-	if f.kubeconfig == "" && f.context == "" && getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		cfg, err := rest.InClusterConfig()
-		if err == nil || !errors.Is(err, rest.ErrNotInCluster) {
-			return named(cfg), err
-		}
-	}
-	loading := clientcmd.NewDefaultClientConfigLoadingRules()
-	loading.ExplicitPath = f.kubeconfig
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("find the API server: %w", err)
-	}
-	return named(cfg), nil
-}
-
-// named lets the API server's logs say who asks.
-func named(cfg *rest.Config) *rest.Config {
-	if cfg != nil {
-		cfg.UserAgent = "meshvet/" + thisBuild().version
-	}
-	return cfg
-}
 
 // webhookFlags are the flags of `meshvet webhook`. Where others of Kubernetes' controllers have the same, it is called the same.
 type webhookFlags struct {
@@ -113,10 +76,11 @@ It is run by the Helm chart charts/meshvet, which also tells the API server of i
 
 func (a *app) webhook(ctx context.Context, f *webhookFlags) error {
 	o := f.options
-	var err error
-	if o.Cluster, err = f.cluster.connect(a.getenv); err != nil {
+	at, err := f.cluster.find(a.getenv)
+	if err != nil {
 		return err
 	}
+	o.Cluster = at.config
 	if o.Rules, err = allRules(ctx); err != nil {
 		return err
 	}
@@ -169,11 +133,11 @@ Exit codes: 0 meshvet answered, 1 it was not asked, 2 the question could not be 
 }
 
 func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace string) (int, error) {
-	cfg, err := cluster.connect(a.getenv)
+	at, err := cluster.find(a.getenv)
 	if err != nil {
 		return 0, err
 	}
-	checked, err := webhook.Check(ctx, cfg, namespace)
+	checked, err := webhook.Check(ctx, at.config, namespace)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func OfUnknownAge(ix *mesh.Index, proxy Proxy, host mesh.Host) [][]*object.Objec
 	}
 	var out [][]*object.Object
 	for _, list := range [][]*object.Object{targets, rules} {
-		if len(list) > 1 && slices.ContainsFunc(list, func(o *object.Object) bool { return !o.Root().At("metadata", "creationTimestamp").Set() }) {
+		if len(list) > 1 && slices.ContainsFunc(list, func(o *object.Object) bool { return o.Created() == "" }) {
 			out = append(out, list)
 		}
 	}

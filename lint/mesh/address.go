@@ -21,7 +21,7 @@ func (x *Index) Addresses(t *Target, h Host) []string {
 		return nil
 	}
 	var out []string
-	for _, a := range t.Object.Root().At("status", "addresses").Items() {
+	for _, a := range t.Object.Status().Get("addresses").Items() {
 		if _, err := netip.ParseAddr(a.Get("value").Str()); err == nil && Host(a.Get("host").Str()) == h {
 			out = append(out, a.Get("value").Str())
 		}

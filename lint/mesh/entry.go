@@ -177,7 +177,7 @@ func entryTarget(o *object.Object) *Target {
 		ExportTo:   sorted(spec.Get("exportTo").Strings()),
 		Resolution: spec.Get("resolution").Str(),
 		External:   spec.Get("location").Str() != "MESH_INTERNAL",
-		created:    createdOf(o),
+		created:    o.Created(),
 	}
 	if t.Resolution == "" {
 		t.Resolution = "NONE"
@@ -210,7 +210,7 @@ func serviceTarget(o *object.Object, clusterDomain string) *Target {
 	t := &Target{
 		Object:  o,
 		Hosts:   []Host{serviceHost(o, clusterDomain)},
-		created: createdOf(o),
+		created: o.Created(),
 	}
 	if to := o.Annotation("networking.istio.io/exportTo"); to != "" {
 		for part := range strings.SplitSeq(to, ",") {
@@ -271,9 +271,6 @@ func protocolOfName(name string) string {
 	}
 	return ""
 }
-
-// createdOf is when the API server says an object was made, "" in a file.
-func createdOf(o *object.Object) string { return o.Root().At("metadata", "creationTimestamp").Str() }
 
 // earlier compares creation times. An object without one is still to be created, after all that have one.
 func earlier(a, b string) bool {

@@ -186,7 +186,7 @@ func (x *Index) MergedWith(o *object.Object) *Merged {
 // Target returns the target of a ServiceEntry or Service, nil for other kinds.
 func (x *Index) Target(o *object.Object) *Target {
 	// Its first host finds it without reading all of it again.
-	like := &Target{Object: o, created: createdOf(o)}
+	like := &Target{Object: o, created: o.Created()}
 	list := x.targets.at(x.seed, firstHost(o, x.settings.ClusterDomain))
 	if at := sort.Search(len(list), func(i int) bool { return !olderTarget(list[i], like) }); at < len(list) && list[at].Object == o {
 		return list[at]

@@ -23,7 +23,7 @@ func ruleOf(o *object.Object, clusterDomain string) *DestinationRule {
 		Object:  o,
 		Host:    QualifyHost(spec.Get("host").Str(), NamespaceOf(o), clusterDomain),
 		exports: sorted(spec.Get("exportTo").Strings()),
-		created: createdOf(o),
+		created: o.Created(),
 	}
 	if sel := spec.Get("workloadSelector"); sel.Set() {
 		r.Selector = map[string]string{}

@@ -72,7 +72,7 @@ func (x *Index) virtualHosts(o *object.Object) []Host {
 	return slices.Compact(out)
 }
 
-func olderVirtualService(a, b *object.Object) bool { return older(createdOf(a), createdOf(b), a, b) }
+func olderVirtualService(a, b *object.Object) bool { return older(a.Created(), b.Created(), a, b) }
 
 // SeesVirtualService says whether proxies of a namespace get a VirtualService.
 func (x *Index) SeesVirtualService(vs *object.Object, ns string) bool {

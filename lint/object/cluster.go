@@ -4,7 +4,51 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
+
+// clusterPrefix begins the names of objects that are in no file.
+const clusterPrefix = "cluster:"
+
+// ClusterFile stands for an object of a cluster where there are files: it has the name of the object, and no text.
+func ClusterFile(o *Object) *File {
+	f := &File{Name: o.FileName(), Class: Other, Objects: []*Object{o}, inCluster: true}
+	if o.Kind.Judged() {
+		f.Class = Linted
+	}
+	return f
+}
+
+// InCluster says whether the file only stands for an object of a cluster.
+func (f *File) InCluster() bool { return f.inCluster }
+
+// InCluster says whether the name of a file is that of an object, or a kind, of a cluster.
+func InCluster(name string) bool { return strings.HasPrefix(name, clusterPrefix) }
+
+// Apply makes an object of a file what it would be in a cluster: in the namespace that is meant where it names none, and with the age and
+// the status of the object that it replaces, nil if there is none. It is called before anybody else sees the object.
+func (o *Object) Apply(namespace string, replaces *Object) {
+	if o.Namespace == "" && o.Kind != Namespace {
+		o.Namespace = namespace
+	}
+	o.replaces = replaces
+}
+
+// Created is when the API server says the object was made, in RFC 3339 and UTC, which sorts as text; "" in a file.
+func (o *Object) Created() string {
+	if o.replaces != nil {
+		return o.replaces.Created()
+	}
+	return o.root.At("metadata", "creationTimestamp").Str()
+}
+
+// Status is what controllers of the cluster say of the object.
+func (o *Object) Status() Value {
+	if o.replaces != nil {
+		return o.replaces.Status()
+	}
+	return o.root.Get("status")
+}
 
 // mapBuilder lays decoded JSON out as a table without text.
 type mapBuilder struct {

@@ -62,6 +62,7 @@ type File struct {
 
 	comments     []Comment
 	moreComments bool
+	inCluster    bool
 	rendering    *Rendering // nil unless the text was rendered
 
 	text      string

@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	networking "istio.io/api/networking/v1alpha3"
@@ -21,6 +22,7 @@ type Object struct {
 	doc  document
 	// inherited says that kind and apiVersion are those of the list that the object stands in.
 	inherited bool
+	replaces  *Object // see Apply
 
 	typed  sync.Once
 	spec   any
@@ -116,7 +118,7 @@ func (o *Object) File() *File { return o.file }
 // FileName is the name of that file, or "cluster:kind/namespace/name".
 func (o *Object) FileName() string {
 	if o.file == nil {
-		return "cluster:" + string(o.Kind) + "/" + o.Namespace + "/" + o.Name
+		return clusterPrefix + string(o.Kind) + "/" + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 	}
 	return o.file.Name
 }

@@ -23,6 +23,8 @@ type excerpt struct {
 	line  string // cleaned, tabs expanded, cut around the mark
 	pad   int    // columns before the mark
 	width int    // columns of the mark, at least 1
+
+	before, mark, after string // the line in three parts
 }
 
 // excerpter cuts excerpts out of files. It remembers where the last one was found: findings come in the order of the file, and
@@ -104,10 +106,12 @@ func cut(before, marked, after string) excerpt {
 	pad := cells.StringWidth(shownLeft)
 	shownMark := expandTabs(string(line[leftRunes:leftRunes+markRunes]), pad)
 	width := cells.StringWidth(shownMark)
+	shownRight := expandTabs(string(line[leftRunes+markRunes:]), pad+width)
 	return excerpt{
-		line:  shownLeft + shownMark + expandTabs(string(line[leftRunes+markRunes:]), pad+width),
-		pad:   pad,
-		width: max(1, width),
+		line:   shownLeft + shownMark + shownRight,
+		pad:    pad,
+		width:  max(1, width),
+		before: shownLeft, mark: shownMark, after: shownRight,
 	}
 }
 

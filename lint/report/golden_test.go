@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldens are the reports that are kept in testdata; the JSON and SARIF ones are also held to their schemas.
+// goldens are the reports that are kept in testdata; schemas and consumers are held against them too.
 var goldens = []struct {
 	name   string // testdata/NAME.golden
 	format string
@@ -52,6 +52,31 @@ var goldens = []struct {
 	{"json-baseline", "json", Options{}, baselined},
 	{"sarif-baseline", "sarif", Options{Root: "/src", Dir: "/src/deploy"}, baselined},
 	{"sarif-since", "sarif", Options{}, changed},
+	{"junit", "junit", Options{DocsURL: "https://meshvet.example/rules/", Root: "/src", Dir: "/src/deploy"}, fixture},
+	{"junit-errors", "junit", Options{MinSeverity: lint.Error}, fixture},
+	{"junit-empty", "junit", Options{}, empty},
+	{"junit-suppressed", "junit", Options{}, suppressed},
+	{"junit-baseline", "junit", Options{}, baselined},
+	{"junit-since", "junit", Options{}, changed},
+	{"gitlab", "gitlab", Options{DocsURL: "https://meshvet.example/rules/", Root: "/src", Dir: "/src/deploy"}, fixture},
+	{"gitlab-errors", "gitlab", Options{MinSeverity: lint.Error}, fixture},
+	{"gitlab-empty", "gitlab", Options{}, empty},
+	{"gitlab-suppressed", "gitlab", Options{}, suppressed},
+	{"gitlab-baseline", "gitlab", Options{}, baselined},
+	{"gitlab-since", "gitlab", Options{}, changed},
+	{"checkstyle", "checkstyle", Options{DocsURL: "https://meshvet.example/rules/", Root: "/src", Dir: "/src/deploy"}, fixture},
+	{"checkstyle-errors", "checkstyle", Options{MinSeverity: lint.Error}, fixture},
+	{"checkstyle-empty", "checkstyle", Options{}, empty},
+	{"checkstyle-suppressed", "checkstyle", Options{}, suppressed},
+	{"checkstyle-baseline", "checkstyle", Options{}, baselined},
+	{"checkstyle-since", "checkstyle", Options{}, changed},
+	{"markdown", "markdown", Options{DocsURL: "https://meshvet.example/rules/", Root: "/src", Dir: "/src/deploy"}, fixture},
+	{"markdown-errors", "markdown", Options{MinSeverity: lint.Error}, fixture},
+	{"markdown-empty", "markdown", Options{}, empty},
+	{"markdown-suppressed", "markdown", Options{}, suppressed},
+	{"markdown-baseline", "markdown", Options{}, baselined},
+	{"markdown-since", "markdown", Options{}, changed},
+	{"junit-fail-on-info", "junit", Options{FailOn: lint.Info}, suppressed},
 }
 
 func write(t testing.TB, format string, opt Options, r *lint.Report) []byte {

@@ -59,6 +59,21 @@ func briefHelp(f *lint.Finding) string {
 	return f.Fixes[0].Title
 }
 
+// inOneLine is a finding for where there is one line and no other field: what is wrong, what it leads to, and what to do.
+func (v *view) inOneLine(f *lint.Finding) string {
+	var b strings.Builder
+	if inCluster(f.Location) { // there is no file that would say what it is about
+		b.WriteString(f.Object.String() + ": ")
+	}
+	b.WriteString(sentence(f.Message))
+	for _, part := range []struct{ label, text string }{{"Effect", f.Effect}, {"Cause", v.causedNote(f)}, {"Help", briefHelp(f)}} {
+		if part.text != "" {
+			b.WriteString(" " + part.label + ": " + sentence(part.text))
+		}
+	}
+	return clean(b.String())
+}
+
 func kindOfFix(s lint.Safety) string {
 	switch s {
 	case lint.Safe:

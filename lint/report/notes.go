@@ -25,7 +25,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 	}
 	for _, p := range v.Problems {
 		if !told[spotOf(p.Location)] {
-			fmt.Fprintf(bw, "%s: %s: %s\n", place(p.Location), pens.of(lint.Error, "problem"), clean(p.Message))
+			at := ""
+			if p.Location.File != "" {
+				at = place(p.Location) + ": "
+			}
+			fmt.Fprintf(bw, "%s%s: %s\n", at, pens.of(lint.Error, "problem"), clean(p.Message))
 		}
 	}
 	if !opt.Quiet {
@@ -48,7 +52,11 @@ func Notes(w io.Writer, r *lint.Report, opt Options) error {
 			fmt.Fprintf(bw, "compared with %s, commit %s: %s not new\n", clean(object.Abridge(s.Revision)), clean(s.Commit), areCount(s.Known, "finding"))
 		}
 		for _, s := range v.Scopes {
-			fmt.Fprintf(bw, "mesh scope %s: %s\n", scopeName(s), count(len(s.Files), "file"))
+			fmt.Fprintf(bw, "mesh scope %s", scopeName(s))
+			if len(s.Files) > 0 || v.Context.From != lint.FromCluster {
+				fmt.Fprintf(bw, ": %s", count(len(s.Files), "file"))
+			}
+			fmt.Fprintln(bw)
 		}
 	}
 	if err := bw.Flush(); err != nil {
@@ -166,10 +174,23 @@ func scopeName(s lint.Scope) string {
 	return clean(s.Name)
 }
 
-// writeRuleSkips tells which rules did not judge how many objects, by reason.
-func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
-	type cause struct{ rule, reason string }
-	objects := map[cause]int{}
+// ruleSkip is a reason for which a rule did not judge some objects.
+type ruleSkip struct {
+	rule, reason string
+	objects      int // 0 = it was not run at all
+}
+
+// what says what the rule left out.
+func (s ruleSkip) what() string {
+	if s.objects > 0 {
+		return "passed over " + count(s.objects, "object")
+	}
+	return "was not run"
+}
+
+// ruleSkips sums up which rules did not judge how many objects, by reason.
+func ruleSkips(skips []lint.Skip) []ruleSkip {
+	objects := map[ruleSkip]int{}
 	for _, s := range skips {
 		if s.Rule == "" {
 			continue
@@ -178,20 +199,22 @@ func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
 		if s.Object.Kind != "" {
 			n = 1
 		}
-		objects[cause{s.Rule, s.Reason}] += n
+		objects[ruleSkip{rule: s.Rule, reason: s.Reason}] += n
 	}
-	causes := make([]cause, 0, len(objects))
-	for c := range objects {
-		causes = append(causes, c)
+	out := make([]ruleSkip, 0, len(objects))
+	for c, n := range objects {
+		c.objects = n
+		out = append(out, c)
 	}
-	slices.SortFunc(causes, func(a, b cause) int {
+	slices.SortFunc(out, func(a, b ruleSkip) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.reason, b.reason))
 	})
-	for _, c := range causes {
-		what := "was not run"
-		if n := objects[c]; n > 0 {
-			what = "passed over " + count(n, "object")
-		}
-		fmt.Fprintf(w, "rule %s %s: %s\n", clean(c.rule), what, clean(c.reason))
+	return out
+}
+
+// writeRuleSkips tells which rules did not judge how many objects, by reason.
+func writeRuleSkips(w *bufio.Writer, skips []lint.Skip) {
+	for _, c := range ruleSkips(skips) {
+		fmt.Fprintf(w, "rule %s %s: %s\n", clean(c.rule), c.what(), clean(c.reason))
 	}
 }

@@ -50,6 +50,14 @@ func (o Options) repositoryPath(name string) (p string, inside bool) {
 	return path.Clean(abs), false
 }
 
+// fromRoot is a location whose file is named from Options.Root, as services know it. What came from a cluster keeps its name.
+func (o Options) fromRoot(l object.Location) object.Location {
+	if l.File != "" && !inCluster(l) {
+		l.File, _ = o.repositoryPath(l.File)
+	}
+	return l
+}
+
 // uri writes a slashed path as a URI reference. Colons are escaped too, since one in the first segment would make it a scheme.
 func uri(p string) string {
 	segments := strings.Split(p, "/")

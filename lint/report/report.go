@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -36,13 +37,20 @@ type Options struct {
 	Version string // of meshvet, for formats that name the tool
 	DocsURL string // where the pages of the rules are: the page of a rule is DocsURL/ID.md; "" gives no links
 
-	// Edits turns a fix that can be applied into replacements in files, for json and sarif. Its error is the reason why that cannot be
-	// done. It is asked for the fixes that are written only, once by each of the two. Without it they tell fixes as operations alone.
+	// Edits turns a fix that can be applied into replacements in files, for json, sarif and html. Its error is the reason why that cannot be
+	// done. It is asked for the fixes that are written only, once by each of the three. Without it they tell fixes as operations alone.
 	Edits func(*lint.Finding, *lint.Fix) ([]Edit, error)
 
-	// Root is the absolute path of the folder that code-scanning services see as the root of the repository, and Dir that of
-	// the folder from which relative file names start. With both, sarif and github name files from Root; otherwise, and in all
-	// other formats, files keep the names they have in the report.
+	// Egress works out who reaches which host and by which policy, for html, which shows it as a map and asks once. A nil map, or an
+	// error, leaves the map out; the page says why. Without it there is no map either.
+	Egress func() (*egress.Map, error)
+
+	// FailOn is the lowest severity that fails the run: junit has findings from there on as failures. The zero value means Warning.
+	FailOn lint.Severity
+
+	// Root is the absolute path of the folder that services see as the root of the repository, and Dir that of the folder from
+	// which relative file names start. With both, sarif, junit, github, gitlab, checkstyle and markdown name files from Root;
+	// otherwise, and in all other formats, files keep the names they have in the report.
 	Root, Dir string
 }
 
@@ -63,7 +71,12 @@ var formats = [...]struct {
 	{"compact", writeCompact},
 	{"json", writeJSON},
 	{"sarif", writeSARIF},
+	{"junit", writeJUnit},
 	{"github", writeGitHub},
+	{"gitlab", writeGitLab},
+	{"checkstyle", writeCheckstyle},
+	{"markdown", writeMarkdown},
+	{"html", writeHTML},
 }
 
 // Names lists the formats.
@@ -204,6 +217,11 @@ func (v *view) changeNote(f *lint.Finding) string {
 		return ""
 	}
 	return "this file has not changed since " + v.Since.Revision + "; a change elsewhere brings the finding in"
+}
+
+// interrupted says whether the run was stopped before it was complete.
+func (v *view) interrupted() bool {
+	return slices.ContainsFunc(v.Problems, func(p object.Problem) bool { return p.Kind == lint.Interrupted })
 }
 
 // severities are those that findings have, worst first.

@@ -72,6 +72,9 @@ func writeText(w *bufio.Writer, v *view) error {
 func fixHint(v *view) string {
 	safe, unsafe := 0, 0
 	for i := range v.Findings {
+		if inCluster(v.Findings[i].Location) { // fixes are made in files
+			continue
+		}
 		switch v.Findings[i].Offers() {
 		case lint.Safe:
 			if v.opt.Fixed == lint.NoFix {
@@ -238,6 +241,9 @@ func summary(v *view) string {
 	var b strings.Builder
 	if len(v.Findings) == 0 {
 		b.WriteString("no findings")
+		if v.interrupted() {
+			b.WriteString(" so far")
+		}
 	} else {
 		var parts []string
 		for _, s := range severities {
@@ -249,11 +255,25 @@ func summary(v *view) string {
 				parts = append(parts, count(n, s.String()))
 			}
 		}
-		files := map[string]bool{}
+		files, objects := map[string]bool{}, map[string]bool{}
 		for _, f := range v.Findings {
-			files[f.Location.File] = true
+			if inCluster(f.Location) {
+				objects[f.Location.File] = true
+			} else {
+				files[f.Location.File] = true
+			}
 		}
-		fmt.Fprintf(&b, "%s: %s in %s", count(len(v.Findings), "finding"), strings.Join(parts, ", "), count(len(files), "file"))
+		var in []string
+		if len(files) > 0 {
+			in = append(in, count(len(files), "file"))
+		}
+		if len(objects) > 0 {
+			in = append(in, count(len(objects), "object")+" of the cluster")
+		}
+		fmt.Fprintf(&b, "%s: %s in %s", count(len(v.Findings), "finding"), strings.Join(parts, ", "), strings.Join(in, " and "))
+		if v.interrupted() {
+			b.WriteString(" so far")
+		}
 	}
 	var left []string
 	if v.hidden > 0 {

@@ -8,15 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
+// AuditedGroup is of users all of whose requests are noted.
+const AuditedGroup = "audited.e2e.meshvet.dev"
+
 // auditPolicy notes each write of Istio's objects, without their contents: what is wanted are the annotations that
-// admission leaves there.
+// admission leaves there. It also notes whatever the users of AuditedGroup ask for.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: Metadata
+  userGroups: [` + AuditedGroup + `]
 - level: Metadata
   verbs: [create, update, patch, delete]
   resources:
@@ -26,7 +32,11 @@ rules:
 
 // AuditEvent is an entry of the API server's audit log.
 type AuditEvent struct {
-	Verb      string `json:"verb"`
+	Verb       string `json:"verb"`
+	RequestURI string `json:"requestURI"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
 	ObjectRef struct {
 		Resource  string `json:"resource"`
 		Namespace string `json:"namespace"`
@@ -59,6 +69,15 @@ func (c *Cluster) Audit(ctx context.Context, verb, resource, namespace, name str
 		return errors.New("no such entry")
 	})
 	return found, err
+}
+
+// AuditOf returns all that the audit log has of a user's requests.
+func (c *Cluster) AuditOf(user string) ([]AuditEvent, error) {
+	events, err := c.audit.read()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(events, func(e AuditEvent) bool { return e.User.Username != user }), nil
 }
 
 func (l *auditLog) read() ([]AuditEvent, error) {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
 // User is somebody with kubectl.
@@ -25,6 +27,23 @@ func (c *Cluster) Admin() User { return User{cluster: c} }
 // As is the user of that name and of the groups; both have to be given rights with RBAC.
 func (c *Cluster) As(name string, groups ...string) User {
 	return User{Name: name, Groups: groups, cluster: c}
+}
+
+// KubeconfigOf makes a user with a certificate and returns the kubeconfig of it.
+func (c *Cluster) KubeconfigOf(name string, groups ...string) (string, error) {
+	u, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
+	if err != nil {
+		return "", fmt.Errorf("make the user %s: %w", name, err)
+	}
+	text, err := u.KubeConfig()
+	if err != nil {
+		return "", fmt.Errorf("make the kubeconfig of %s: %w", name, err)
+	}
+	path := filepath.Join(c.Folder, name+".kubeconfig")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", fmt.Errorf("write the kubeconfig of %s: %w", name, err)
+	}
+	return path, nil
 }
 
 // Said is what kubectl did.

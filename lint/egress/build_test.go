@@ -1,0 +1,136 @@
+package egress_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
+	"github.com/meshvet/meshvet/lint/object"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// world reads manifests as meshes.
+func world(t testing.TB, manifests string) []lint.Mesh {
+	t.Helper()
+	f, err := object.Load(t.Context(), "mesh.yaml", strings.NewReader(manifests), object.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := lint.New(nil, &lint.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meshes, _, err := engine.Meshes(lint.Input{Files: []*object.File{f}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meshes
+}
+
+func build(t testing.TB, manifests string, opt egress.Options) *egress.Map {
+	t.Helper()
+	m, err := egress.Build(t.Context(), world(t, manifests), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// textOf writes all of a map, for people to compare.
+func textOf(m *egress.Map) string {
+	var b strings.Builder
+	line := func(indent int, format string, args ...any) {
+		fmt.Fprintln(&b, strings.TrimRight(strings.Repeat("  ", indent)+fmt.Sprintf(format, args...), " "))
+	}
+	refs := func(list []egress.Ref) (out []string) {
+		for _, r := range list {
+			out = append(out, fmt.Sprintf("%s (%s)", r.Key, r.At))
+		}
+		return out
+	}
+	for _, s := range m.Scopes {
+		line(0, "scope %q, notes %q", s.Name, s.Notes)
+		for _, h := range s.Hosts {
+			line(1, "%s %q, seen from %q, notes %q", h.Name, refs(h.Entries), h.Namespaces, h.Notes)
+			for _, p := range h.Ports {
+				line(2, "port %d %s %s", p.Number, p.Protocol, p.Name)
+				for _, v := range p.Views {
+					line(3, "clients in %q %s", v.Clients, v.Note)
+					for _, hop := range v.Hops {
+						line(4, "%s -> %s, subset %q, %s, TLS %s, rules %q, routes %q, caveats %q", hop.Proxy, hop.Cluster, hop.Subset, hop.Type, hop.TLS, refs(hop.Rules), refs(hop.Routes), hop.Caveats)
+						for _, f := range hop.Facts {
+							line(5, "* %s", f)
+						}
+						for _, f := range hop.Fields {
+							line(5, "%s = %s [%s] %s inert=%v ignored=%v %s", f.Name, f.Value, f.Source, f.At, f.Inert, f.Ignored, f.Envoy)
+						}
+					}
+				}
+			}
+		}
+		for _, r := range s.Unreached {
+			line(1, "unreached: %s for %s (%s)", r.Key, r.Host, r.At)
+		}
+	}
+	return b.String()
+}
+
+// TestBuild: a host with a policy for some namespaces, one behind an egress gateway, one that is kept from all but a namespace, a Service, and
+// a rule that reaches nothing.
+func TestBuild(t *testing.T) {
+	manifests, err := os.ReadFile(filepath.Join("testdata", "mesh.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := textOf(build(t, string(manifests), egress.Options{}))
+	golden := filepath.Join("testdata", "mesh.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(- golden, + now):\n%s", diff)
+	}
+}
+
+// TestBound: what is over the bound is counted, and hosts that matter stay.
+func TestBound(t *testing.T) {
+	var text strings.Builder
+	for _, n := range []string{"a", "b", "c", "d"} {
+		text.WriteString("---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: " + n + ", namespace: shop}\nspec: {hosts: [" + n + ".example.com], resolution: DNS, ports: [{number: 443, name: tls, protocol: TLS}]}\n")
+	}
+	text.WriteString("---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: c, namespace: shop}\nspec: {host: c.example.com}\n")
+	first := map[object.Key]bool{{Kind: object.ServiceEntry, Namespace: "shop", Name: "d"}: true}
+	m := build(t, text.String(), egress.Options{MaxHosts: 3, First: first})
+	var names []string
+	for _, h := range m.Scopes[0].Hosts {
+		names = append(names, h.Name)
+	}
+	if diff := cmp.Diff([]string{"a.example.com", "c.example.com", "d.example.com"}, names); diff != "" || m.LeftOut != 1 {
+		t.Errorf("%d left out, hosts\n%s", m.LeftOut, diff)
+	}
+}
+
+// TestStop: a run that is stopped makes no map.
+func TestStop(t *testing.T) {
+	meshes := world(t, "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a, namespace: shop}\nspec: {hosts: [a.example.com], resolution: DNS, ports: [{number: 443, name: tls, protocol: TLS}]}\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if m, err := egress.Build(ctx, meshes, egress.Options{}); err == nil {
+		t.Errorf("%+v", m)
+	}
+}

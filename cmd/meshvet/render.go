@@ -164,7 +164,7 @@ func kustomizations(w *walker, arg string) ([]string, error) {
 		if at := kustomizationIn(abs); at != "" {
 			return []string{at}, nil
 		}
-		return nil, fmt.Errorf("it holds no %s", lint.Enumerate(kustomizationNames))
+		return nil, fmt.Errorf("it holds no %s", strings.Join(kustomizationNames, " or "))
 	}
 	if !doublestar.ValidatePathPattern(abs) {
 		return nil, errors.New("it is not a valid pattern")
@@ -183,7 +183,7 @@ func kustomizations(w *walker, arg string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no folder that it matches holds %s", lint.Enumerate(kustomizationNames))
+		return nil, fmt.Errorf("no folder that it matches holds %s", strings.Join(kustomizationNames, " or "))
 	}
 	return out, nil
 }
@@ -276,7 +276,7 @@ func (a *app) findRenderer(what string) (string, error) {
 	program, err := render.Find(named, own, exec.LookPath)
 	switch {
 	case errors.Is(err, render.ErrNoProgram):
-		return "", fmt.Errorf("%s is rendered by the program %s, which is neither beside meshvet nor in PATH: %s", what, render.Program, installHint())
+		return "", fmt.Errorf("%s is rendered by the program %s, which is neither beside meshvet nor in PATH: %s; --raw judges the files of a kustomization as they are", what, render.Program, installHint())
 	case err != nil:
 		return "", fmt.Errorf("MESHVET_RENDER names a program that cannot be run: %w", err)
 	}

@@ -37,18 +37,21 @@ func newLiveFlags() liveFlags {
 func (f *liveFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "live", false, "read a running cluster; what files define counts instead of what the cluster has under the same name")
 	f.cluster.add(flags)
-	flags.VarP(&f.namespaces, "namespace", "n", "with --live: judge the objects of these namespaces; with paths, where objects go that name no namespace")
+	flags.VarP(&f.namespaces, "namespace", "n", "with --live: judge the objects of these namespaces; with paths, where objects go that name no namespace; with --helm: that of the release")
 	flags.StringVar(&f.meshConfigMap, "mesh-config-map", f.meshConfigMap, "with --live: `NAME` of the ConfigMap with Istio's mesh configuration, istio-REVISION for a revision")
 	flags.DurationVar(&f.timeout, "request-timeout", f.timeout, "with --live: time that the API server has for each answer")
 	flags.Int64Var(&f.pageSize, "chunk-size", f.pageSize, "with --live: objects that are asked for at a time")
 }
 
-// check refuses flags that contradict each other or say nothing.
-func (f *liveFlags) check(cmd *cobra.Command) error {
+// check refuses flags that contradict each other or say nothing. release says that --namespace is that of a Helm release.
+func (f *liveFlags) check(cmd *cobra.Command, release bool) error {
 	onLine := cmd.Flags().Changed
 	if !f.on {
+		if release && len(f.namespaces.items) > 1 {
+			return usageError{cmd, errors.New("--namespace: a release has one namespace")}
+		}
 		for _, name := range []string{"kubeconfig", "kube-context", "namespace", "all-namespaces", "mesh-config-map", "request-timeout", "chunk-size"} {
-			if onLine(name) {
+			if onLine(name) && (name != "namespace" || !release) {
 				return usageError{cmd, fmt.Errorf("--%s is about a cluster, which only --live reads", name)}
 			}
 		}

@@ -76,7 +76,7 @@ func TestJSONFieldOrder(t *testing.T) {
 	if err := json.Unmarshal(write(t, "json", Options{}, r), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want = "id name severity message effect object path location related fixes fingerprint suppressed caused"
+	want = "id name severity message effect object path location related fixes fingerprint suppressed caused rendered"
 	if s := strings.Join(topKeys(t, doc.Findings[0]), " "); s != want {
 		t.Errorf("fields of a finding: %s, want %s", s, want)
 	}

@@ -249,6 +249,7 @@ func hostileReport(t testing.TB) *lint.Report {
 		{Title: hostile, Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Add, Path: object.Path{hostile}, Value: map[string]any{hostile: []any{hostile}}}}},
 		{Title: hostile, Safety: lint.Unsafe, Create: &lint.Create{Object: map[string]any{hostile: hostile}, AfterFile: name}},
 	}
+	fixed.Rendered = &lint.Rendered{By: []string{hostile, hostile}, File: file, At: place(name, 4)}
 	fileOnly := find(&oddID, lint.Error, place("::stop-commands::x", 1))
 	fileOnly.Object, fileOnly.Path = object.Key{}, nil
 	r := &lint.Report{

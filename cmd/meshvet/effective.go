@@ -129,7 +129,7 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 		}
 		queries = append(queries, q)
 	}
-	if err := f.live.check(cmd); err != nil {
+	if err := f.live.check(cmd, false); err != nil {
 		return 0, err
 	}
 	files := f.files

@@ -46,12 +46,15 @@ func (f *liveFlags) add(flags *pflag.FlagSet, namespaces string) {
 // liveFiles is what --namespace is to commands that take files with -f and judge nothing.
 const liveFiles = "where objects of files go that name no namespace, and where to look if nobody may list all namespaces"
 
-// check refuses flags that contradict each other or say nothing.
-func (f *liveFlags) check(cmd *cobra.Command) error {
+// check refuses flags that contradict each other or say nothing. release says that --namespace is that of a Helm release.
+func (f *liveFlags) check(cmd *cobra.Command, release bool) error {
 	onLine := cmd.Flags().Changed
 	if !f.on {
+		if release && len(f.namespaces.items) > 1 {
+			return usageError{cmd, errors.New("--namespace: a release has one namespace")}
+		}
 		for _, name := range []string{"kubeconfig", "kube-context", "namespace", "all-namespaces", "mesh-config-map", "request-timeout", "chunk-size"} {
-			if onLine(name) {
+			if onLine(name) && (name != "namespace" || !release) {
 				return usageError{cmd, fmt.Errorf("--%s is about a cluster, which only --live reads", name)}
 			}
 		}

@@ -108,7 +108,7 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, f *verifyFlags) (f
 	case stdin > 1, stdin > 0 && slices.Contains(f.files, "-"):
 		return false, usageError{cmd, errors.New("standard input can be read once only")}
 	}
-	if err := f.live.check(cmd); err != nil {
+	if err := f.live.check(cmd, false); err != nil {
 		return false, err
 	}
 	dumps, err := a.openDumps(ctx, f.dumps)

@@ -206,12 +206,12 @@ func TestProgressLive(t *testing.T) {
 	folder := t.TempDir()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		switch path := r.URL.Path; {
-		case path == "/api/v1":
+		switch r.URL.Path {
+		case "/api/v1":
 			fmt.Fprint(w, `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "services", "kind": "Service"}, {"name": "namespaces", "kind": "Namespace"}]}`)
-		case path == "/api/v1/namespaces":
+		case "/api/v1/namespaces":
 			fmt.Fprint(w, `{"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}}]}`)
-		case path == "/api/v1/services":
+		case "/api/v1/services":
 			<-r.Context().Done()
 		default:
 			w.WriteHeader(http.StatusNotFound)

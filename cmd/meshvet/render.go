@@ -304,11 +304,13 @@ func (r *lintRun) render(ctx context.Context) (out []*rendered, problems []objec
 	errs := make([]error, len(r.plan))
 	slots := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
+	done := r.meter.begin("rendering", len(r.plan), "")
 	for i, p := range r.plan {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			all[i], failures[i], errs[i] = r.renderOne(ctx, p)
+			done.Add(1)
 		})
 	}
 	wg.Wait()

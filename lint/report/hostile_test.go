@@ -328,7 +328,6 @@ var hostileChecks = map[string]func(t *testing.T, out []byte, r *lint.Report){
 			}
 		}
 	},
-	"html": checkHostileHTML,
 }
 
 // ownMarkdown is how lines of a report in Markdown begin.

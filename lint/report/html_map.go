@@ -485,7 +485,7 @@ func (m *htmlMap) named(f *lint.Finding) []spotOfMap {
 }
 
 // draw puts the map on the page: as data for the script, and as tables for readers without one.
-func (p *htmlPage) draw(v *view, m *htmlMap) error {
+func (p *htmlPage) draw(m *htmlMap) error {
 	e := &p.Egress
 	switch {
 	case !m.asked:

@@ -301,15 +301,6 @@ func checkHTML(t testing.TB, text string, doc *html.Node) {
 	}
 }
 
-func checkHostileHTML(t *testing.T, out []byte, _ *lint.Report) {
-	t.Helper()
-	doc, err := html.Parse(bytes.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkHTML(t, string(out), doc)
-}
-
 func TestHTMLIsClosed(t *testing.T) {
 	for _, r := range []*lint.Report{fixture(t), empty(t), suppressed(t), baselined(t), changed(t)} {
 		text, doc := htmlPageOf(t, Options{Version: "v1", DocsURL: "https://meshvet.example/rules", Edits: edits, Egress: egressOf(t)}, r)
@@ -465,6 +456,25 @@ func TestParts(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, parts(in)); diff != "" {
 			t.Errorf("%q: %s", in, diff)
+		}
+	}
+}
+
+// Of an object that something renders, the page shows what comes out where the source does not hold it.
+func TestHTMLRendered(t *testing.T) {
+	source := load(t, "chart/templates/a.yaml", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a}\nspec:\n  resolution: DNS\n")
+	out := load(t, "rendered", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a}\nspec:\n  hosts: [a]\n  resolution: NONE\n")
+	f := finding(notDNS, out.Objects[0], "spec.resolution", "resolution is NONE")
+	f.Rendered = &lint.Rendered{By: []string{"chart (values-prod.yaml)", "overlays/prod"}, File: out, At: f.Location}
+	f.Location = source.Objects[0].Locate(nil)
+	_, doc := htmlPageOf(t, Options{}, &lint.Report{Findings: []lint.Finding{f}, Sources: map[string]*object.File{source.Name: source}})
+	text := outline(byID(t, doc, "list"))
+	for _, want := range []string{
+		"6  resolution: [NONE]\n", "chart/templates/a.yaml:",
+		"Rendered\nby chart (values-prod.yaml), overlays/prod; the lines are what comes out, which chart/templates/a.yaml does not hold\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	meshvet = filepath.Join(work, "meshvet")
-	build := exec.Command("go", "build", "-o", meshvet, "./cmd/meshvet")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", meshvet, "./cmd/meshvet")
 	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build meshvet: %w\n%s", err, out)
@@ -73,12 +73,12 @@ func run(m *testing.M) (code int, err error) {
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
-	var closeBrowser context.CancelFunc
-	browser, closeBrowser = chromedp.NewContext(allocator)
+	running, closeBrowser := chromedp.NewContext(allocator)
 	defer closeBrowser()
-	if err := chromedp.Do(browser); err != nil {
+	if err := chromedp.Do(running); err != nil {
 		return 1, fmt.Errorf("start %s: %w", chromium, err)
 	}
+	browser = running
 	return m.Run(), nil
 }
 

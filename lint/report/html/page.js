@@ -612,7 +612,7 @@
     const host = hostOf(id);
     const find = () => groups().list.find(g => g.hosts.includes(host));
     let g = find();
-    if (!g) { $('mapform').reset(); g = find(); }
+    if (!g) { $('mq').value = ''; $('bad').checked = false; g = find(); }
     open.set(g.key, Math.max(open.get(g.key) || PAGE, Math.ceil((g.hosts.indexOf(host) + 1) / PAGE) * PAGE));
     state.selected = id;
     state.current = id;

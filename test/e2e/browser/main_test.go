@@ -78,7 +78,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := chromedp.Do(running); err != nil {
 		return 1, fmt.Errorf("start %s: %w", chromium, err)
 	}
-	browser = running
+	browser = running //nolint:fatcontext // tests make their tabs from it
 	return m.Run(), nil
 }
 
@@ -172,7 +172,7 @@ func show(t *testing.T, file string, s settings) *tab {
 	need(t, missing)
 	b := &tab{T: t, file: file}
 	ctx, stop := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	b.ctx = ctx
 	t.Cleanup(func() {
 		b.checkSilent()
@@ -271,7 +271,7 @@ func eval[T any](b *tab, expression string) T {
 // until waits until an expression is true.
 func (b *tab) until(expression string) {
 	b.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if eval[bool](b, expression) {
 			return
 		}

@@ -263,7 +263,11 @@ func (v viewFilter) match(abs string) bool {
 
 // meshes cuts files into meshes as the configuration of the first path does.
 func (j *judge) meshes(files, around []*object.File) ([]lint.Mesh, *lint.Report, error) {
-	engine, err := lint.New(j.rules, j.configs.of(j.configs.start).anchored(j.walker, files, around))
+	config := *j.configs.of(j.configs.start).anchored(j.walker, files, around)
+	if j.live != nil {
+		j.live.overlay(&config)
+	}
+	engine, err := lint.New(j.rules, &config)
 	if err != nil {
 		return nil, nil, err
 	}

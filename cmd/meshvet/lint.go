@@ -103,15 +103,22 @@ host of one that has not changed, is among it, and says so. --config-from REV ta
 from a revision, whatever the change does to them. With either, changes to them and new suppressions are told (MV909). git is run to
 read the revision; nothing that the repository configures is.
 
+--live reads a running cluster through the kubeconfig, as kubectl finds it, with nothing but get and list. Without paths its
+ServiceEntries and DestinationRules are judged: in all namespaces, or in those of --namespace. With paths the findings are about these
+files, as they would be once they are applied; --all-namespaces adds the rest of the cluster. docs/guide/live.md has the rights that it needs.
+
 The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
 its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
 
-Findings go to standard output, everything else to standard error.
-Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configuration, unreadable input, or a broken rule.`,
+Findings go to standard output, everything else to standard error. On a terminal a long run shows there how far it is, unless --quiet is
+given or the variable CI is set. Ctrl-C ends it with what was found until then, and exit code 2; a second one ends it at once.
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configuration, unreadable input, a cluster that
+cannot be read, a run that was stopped, or a broken rule.`,
 		Example: `  meshvet lint
   meshvet lint --complete manifests/
   helm template chart/ | meshvet lint -
+  meshvet lint --live -n shop
   meshvet lint --format text --format sarif=meshvet.sarif`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := a.lint(cmd.Context(), cmd, f, args)
@@ -120,7 +127,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		},
 	}
 	f.add(cmd)
-	f.live.add(cmd.Flags())
+	f.live.add(cmd.Flags(), "judge the objects of these namespaces; with paths, where objects go that name no namespace; with --helm: that of the release")
 	cmd.Flags().BoolVarP(&f.live.all, "all-namespaces", "A", false, "with --live: judge all of the cluster, which is the default without paths")
 	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
 	f.fix.add(cmd)
@@ -269,7 +276,12 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 		Dir:       r.walker.cwd,
 		Edits:     fixEdits(rep),
 		Fixed:     f.fix.applied(),
-		Egress:    func() (*egress.Map, error) { return r.egress(ctx) },
+		Egress: func() (*egress.Map, error) {
+			if r.egress == nil {
+				return nil, errors.New("the run was stopped before it could be made")
+			}
+			return r.egress(ctx)
+		},
 	}
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
@@ -411,19 +423,24 @@ func (in *inputs) all() []*object.File { return slices.Concat(in.files, rendered
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	in, err := r.read(ctx)
 	if ctx.Err() != nil {
-		rep := &lint.Report{}
-		rep.Problems = append(rep.Problems, stoppedProblem("while its input was read, so nothing was judged"))
-		return rep, ctx.Err()
+		return stoppedReport("while its input was read, so nothing was judged"), ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
 	rep, err := r.judge(ctx, in, in.files)
-	if rep == nil {
+	switch {
+	case rep == nil && ctx.Err() != nil:
+		return stoppedReport("before it was complete, so no findings are told"), ctx.Err()
+	case rep == nil:
 		return nil, err
 	}
 	r.noteInputs(rep, in)
 	return rep, err
+}
+
+func stoppedReport(when string) *lint.Report {
+	return &lint.Report{Problems: []object.Problem{stoppedProblem(when)}}
 }
 
 func stoppedProblem(when string) object.Problem {
@@ -624,15 +641,20 @@ func (r *lintRun) addLive(ctx context.Context, in *inputs) error {
 	return nil
 }
 
-// complete adds to a report what became of the inputs beside what is found in them.
-func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+// tellLost adds to a report what of the context is not known.
+func (in *inputs) tellLost(rep *lint.Report) {
 	rep.Problems = append(rep.Problems, in.lost...)
-	rep.Skipped = append(rep.Skipped, r.walker.lost...)
-	rep.Context.From = in.from
 	if in.live != nil {
 		rep.Problems = append(rep.Problems, in.live.problems...)
 		rep.Skipped = append(rep.Skipped, in.live.skips...)
 	}
+}
+
+// complete adds to a report what became of the inputs beside what is found in them.
+func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
+	in.tellLost(rep)
 	if r.flags.strictInput {
 		refuseTemplates(rep, in.all())
 	}

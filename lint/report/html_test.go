@@ -301,6 +301,15 @@ func checkHTML(t testing.TB, text string, doc *html.Node) {
 	}
 }
 
+func checkHostileHTML(t *testing.T, out []byte, _ *lint.Report) {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkHTML(t, string(out), doc)
+}
+
 func TestHTMLIsClosed(t *testing.T) {
 	for _, r := range []*lint.Report{fixture(t), empty(t), suppressed(t), baselined(t), changed(t)} {
 		text, doc := htmlPageOf(t, Options{Version: "v1", DocsURL: "https://meshvet.example/rules", Edits: edits, Egress: egressOf(t)}, r)

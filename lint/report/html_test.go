@@ -469,6 +469,22 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// A finding whose object is at no node belongs to the host that it names, in its own mesh.
+func TestHTMLMapOfMeshes(t *testing.T) {
+	host := []egress.Host{{Name: "a.example", Namespaces: []string{"*"}, Ports: []egress.Port{{Number: 443}}}}
+	m := &egress.Map{Scopes: []egress.Scope{{Name: "prod", Hosts: host}, {Name: "staging", Hosts: host}}}
+	f := lint.Finding{Rule: notDNS, Severity: lint.Warning, Message: "m", Subject: lint.Subject{Hosts: []string{"a.example"}}, Location: object.Location{File: "staging/a.yaml"}}
+	r := &lint.Report{Findings: []lint.Finding{f}, Scopes: []lint.Scope{{Name: "prod", Files: []string{"prod/a.yaml"}}, {Name: "staging", Files: []string{"staging/a.yaml"}}}}
+	_, doc := htmlPageOf(t, Options{Egress: func() (*egress.Map, error) { return m, nil }}, r)
+	var data mapData
+	if err := json.Unmarshal([]byte(textOf(byID(t, doc, "data"))), &data); err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Hosts) != 2 || len(data.Hosts[0].Findings) != 0 || len(data.Hosts[1].Findings) != 1 {
+		t.Errorf("the finding is at %+v", data.Hosts)
+	}
+}
+
 // Of an object that something renders, the page shows what comes out where the source does not hold it.
 func TestHTMLRendered(t *testing.T) {
 	source := load(t, "chart/templates/a.yaml", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a}\nspec:\n  resolution: DNS\n")

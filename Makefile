@@ -140,9 +140,10 @@ test-oracle: ## Run the tests of the oracle
 	cd test/oracle && $(GO) test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: e2e-tools
-e2e-tools: ## Build etcd, kube-apiserver, kubectl and helm, once
+e2e-tools: ## Build etcd, kube-apiserver, kubectl and helm, and fetch what tests take from npm, once
 	@# Whoever sets KUBEBUILDER_ASSETS has them.
 	[ -n "$${KUBEBUILDER_ASSETS:-}" ] || bash test/e2e/kube/build.sh '$(E2E_TOOLS)'
+	bash test/e2e/npm/install.sh '$(E2E_TOOLS)/npm'
 
 .PHONY: chart
 chart: e2e-tools ## Check the Helm chart: lint, manifests, rights, values (TESTFLAGS=-update renders the golden files anew)
@@ -183,7 +184,7 @@ lint: ## Check the Go code, the policies, the scripts, the workflows and the rel
 	$(OPA) check --strict --capabilities policies/capabilities.json policies
 	$(ACTIONLINT) -shellcheck shellcheck
 	$(GORELEASER) check --quiet
-	shellcheck .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify .ci/reproducible .ci/release-notes test/e2e/kube/build.sh
+	shellcheck .ci/run .ci/packages .ci/suites .ci/fuzz .ci/verify .ci/reproducible .ci/release-notes test/e2e/kube/build.sh test/e2e/npm/install.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code and the policies

@@ -641,7 +641,11 @@ func (r *Report) count(in Input) {
 	for i, f := range slices.Concat(in.Files, in.Around) {
 		around := i >= len(in.Files)
 		r.Stats.Objects += len(f.Objects)
-		if f.Text() != "" {
+		if made := f.Rendering(); made != nil {
+			for _, s := range made.Sources {
+				r.Sources[s.Name] = s
+			}
+		} else if f.Text() != "" {
 			r.Sources[f.Name] = f
 		}
 		for _, n := range f.Unread {
@@ -720,6 +724,7 @@ func (e *Engine) lintFile(f *object.File, r *Report) {
 				found.Severity = *a.severity
 			}
 			found.identify(nil)
+			found.noteRendering(f)
 			r.Findings = append(r.Findings, found)
 		}
 		if err := guarded(func() error { return a.rule.CheckFile(p) }); err != nil {

@@ -26,13 +26,17 @@ type Finding struct {
 	Subject  Subject
 	// Caused says that a change brings the finding in, and that the change is not in the file of the finding. See Report.Since.
 	Caused bool
+	// Rendered says what the object was rendered by, nil if it stands in its file as it was judged. Location is in the file that it was
+	// rendered from, and exact only if that holds the same.
+	Rendered *Rendered
 
 	fingerprint string
-	place       string         // StablePath of Path, "" if it is about a file
-	cause       string         // the fingerprint that it shares with findings that read alike
-	object      *object.Object // the one that it is about; nil if it is about a file
-	beside      bool           // on an object that is not judged
-	suppressed  *claim         // what silences it
+	place       string           // StablePath of Path, "" if it is about a file
+	cause       string           // the fingerprint that it shares with findings that read alike
+	object      *object.Object   // the one that it is about; nil if it is about a file
+	beside      bool             // on an object that is not judged
+	suppressed  *claim           // what silences it
+	remark      *object.Location // the place of the suppression that it is about, nil if it is about none
 }
 
 // Related is another place that has to do with a finding.
@@ -90,6 +94,9 @@ type Fix struct {
 // Offers returns the safety of the best fix of the finding that can be applied, NoFix if it has none.
 func (f *Finding) Offers() Safety {
 	best := NoFix
+	if f.Rendered != nil {
+		return best // what is rendered is made anew from something else
+	}
 	for i := range f.Fixes {
 		switch f.Fixes[i].Safety {
 		case Safe:

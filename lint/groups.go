@@ -19,6 +19,9 @@ type Group struct {
 	// EngineOf returns the engine that would judge one of Around: what is found there may say the cause of what is found here. nil, and a
 	// nil engine, mean Engine.
 	EngineOf func(*object.File) *Engine
+	// Rendering is the name of the kustomization or chart of which the files were rendered, "" for those that somebody wrote. What is
+	// rendered together is one mesh.
+	Rendering string
 }
 
 // JudgeGroups judges files of which some are under another configuration than others. Groups that see the same files, cut into meshes
@@ -57,6 +60,7 @@ func JudgeGroups(ctx context.Context, groups []Group, dir string) (*Report, erro
 		r.Scopes = distinctScopes(r.Scopes)
 	}
 	r.sort()
+	r.mergeRendered()
 	r.Profile.sort()
 	tellApart(r)
 	return r, stopped
@@ -124,9 +128,12 @@ func viewsOf(groups []Group, dir string) ([]*view, error) {
 		files := (&Input{Files: g.Files, Around: g.Around}).inOrder()
 		v := findView(views, files, g.Engine.config)
 		if v == nil {
-			scopes, err := scopesOf(files, g.Engine.config, dir)
-			if err != nil {
-				return nil, err
+			scopes := []*scope{{name: g.Rendering, own: files, found: true}}
+			if g.Rendering == "" {
+				var err error
+				if scopes, err = scopesOf(files, g.Engine.config, dir); err != nil {
+					return nil, err
+				}
 			}
 			v = &view{files: files, scopes: scopes, judgedBy: map[*object.File]*Engine{}}
 			views = append(views, v)

@@ -81,6 +81,7 @@ func (p *Pass) Report(at object.Path, msg string, extras ...Extra) {
 		f.Severity = *p.rule.severity
 	}
 	f.identify(p.Object)
+	f.noteRendering(p.Object.File())
 	f.abridge()
 	p.visit.findings = append(p.visit.findings, f)
 }

@@ -27,7 +27,9 @@ type Report struct {
 	// Sources holds the files that findings, related places and problems point into, by name.
 	Sources map[string]*object.File
 
-	superseded []Finding       // what findings leave out, since another one names its cause
+	superseded []Finding // what findings leave out, since another one names its cause
+	// renderings are those that hold a suppression, by its place.
+	renderings map[object.Location]map[string]bool
 	off        map[ruleOn]bool // what overrides switch off, and the configurations of some groups only
 }
 
@@ -129,6 +131,16 @@ func (r *Report) merge(other *Report) {
 	r.Suppressed = append(r.Suppressed, other.Suppressed...)
 	r.Suppressions = append(r.Suppressions, other.Suppressions...)
 	r.superseded = append(r.superseded, other.superseded...)
+	if r.renderings == nil {
+		r.renderings = other.renderings
+	} else {
+		for at, by := range other.renderings {
+			if r.renderings[at] == nil {
+				r.renderings[at] = map[string]bool{}
+			}
+			maps.Copy(r.renderings[at], by)
+		}
+	}
 	if r.off == nil {
 		r.off = other.off
 	} else {

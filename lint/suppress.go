@@ -146,7 +146,11 @@ func (c *claim) void(format string, args ...any) {
 // covers says whether the suppression is about a finding and names its rule, and notes that it is used.
 func (c *claim) covers(f *Finding) bool {
 	if c.Kind == ByComment {
-		if line := f.Location.Range.Start.Line; line < c.first || line > c.last || f.Location.File != c.file.Name {
+		at := f.Location
+		if c.file.Rendering() != nil && f.object != nil {
+			at = f.object.InText(f.Path)
+		}
+		if line := at.Range.Start.Line; line < c.first || line > c.last || at.File != c.file.Name {
 			return false
 		}
 	}

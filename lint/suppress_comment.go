@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func (e *Engine) comment(f *object.File, text *object.Comment, judged []placed) 
 			if c.first == 0 {
 				c.void("nothing follows it; put it on the line of the finding, or above that")
 			} else {
-				c.void("line %d, which it is about, is part of no ServiceEntry or DestinationRule", c.first)
+				c.void("line %d, which it is about, is part of no ServiceEntry or DestinationRule", c.lineOf(c.first))
 			}
 			return c
 		}
@@ -91,6 +92,11 @@ func (e *Engine) comment(f *object.File, text *object.Comment, judged []placed) 
 		c.justify(e, strings.TrimLeft(reason, "-"))
 	}
 	return c
+}
+
+// lineOf is the number of a line in the file that somebody wrote, if it can be told.
+func (c *claim) lineOf(line int) int {
+	return cmp.Or(c.file.Place(line).Range.Start.Line, line)
 }
 
 // within lists the objects that a comment is about, all of them or in part.

@@ -34,9 +34,9 @@ func (p *SuppressionPass) Extent() string {
 	case c.Kind == ByFile:
 		return "in the file"
 	case c.first == c.last:
-		return fmt.Sprintf("on line %d", c.first)
+		return fmt.Sprintf("on line %d", c.lineOf(c.first))
 	default:
-		return fmt.Sprintf("on lines %d to %d", c.first, c.last)
+		return fmt.Sprintf("on lines %d to %d", c.lineOf(c.first), c.lineOf(c.last))
 	}
 }
 
@@ -69,7 +69,13 @@ func (p *SuppressionPass) add(f Finding, extras []Extra) {
 	if p.rule.severity != nil {
 		f.Severity = *p.rule.severity
 	}
+	f.remark = &p.claim.Where
 	f.identify(p.claim.object)
+	if p.claim.object != nil {
+		f.noteRendering(p.claim.object.File())
+	} else {
+		f.noteRendering(p.claim.file)
+	}
 	f.abridge()
 	p.report(f)
 }
@@ -169,6 +175,7 @@ func judgeSuppressions(ix *mesh.Index, targets []target, visits []visit, claims 
 	}
 	for _, c := range claims {
 		r.Suppressions = append(r.Suppressions, c.Suppression)
+		r.noteSuppression(c)
 		if c.file != nil && (c.file.Class == object.Broken || c.file.Class == object.Template) {
 			continue // what is not read may be what it is about
 		}

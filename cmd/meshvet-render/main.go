@@ -11,12 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 	"time"
-
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/meshvet/meshvet/cmd/internal/build"
 	"github.com/meshvet/meshvet/lint/render"
@@ -36,11 +32,8 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { os.Exit(exitFailed) }) // nothing is left behind, and neither renderer can be told to stop
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	// No signal is caught: neither renderer can be told to stop, and nothing is left behind by ending at once.
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is the program.
@@ -119,7 +112,7 @@ func answer(ctx context.Context, request *render.Request) *render.Answer {
 func dispatch(ctx context.Context, request *render.Request) (*render.Answer, error) {
 	switch {
 	case request.Kustomize != nil && request.Helm == nil:
-		return renderKustomize(ctx, filesys.MakeFsOnDisk(), request.Kustomize, request.Limits)
+		return renderKustomize(ctx, request.Kustomize, request.Limits)
 	case request.Helm != nil && request.Kustomize == nil:
 		return renderHelm(ctx, request.Helm, request.Limits)
 	default:

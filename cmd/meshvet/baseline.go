@@ -193,7 +193,7 @@ func (r *lintRun) configsInUse(sources []source) []*settings {
 			add(c.of(filepath.Dir(s.path)))
 		}
 	}
-	for _, arg := range r.args {
+	for _, arg := range r.paths() {
 		if arg == "-" {
 			continue
 		}
@@ -297,7 +297,7 @@ func (b *knownFindings) rewrite(r *lintRun, files []*object.File) string {
 
 func (b *knownFindings) view(r *lintRun, in *inputs) lint.BaselineView {
 	v := lint.BaselineView{
-		Files: in.files, Around: in.around,
+		Files: in.all(), Around: in.around,
 		Covers: func(name string) bool { return b.covers(r.configs, name) },
 		Whole:  func(file string) bool { return b.wholeIn(r.walker, file) },
 		FromBaseline: func(name string) string {
@@ -328,7 +328,7 @@ func (r *lintRun) settleBaselines(ctx context.Context, rep *lint.Report, in *inp
 			return err
 		}
 		use := &rep.Baselines[len(rep.Baselines)-1]
-		if use.Rewrite = b.rewrite(r, in.files); !b.tellsStale(r.walker) {
+		if use.Rewrite = b.rewrite(r, in.all()); !b.tellsStale(r.walker) {
 			use.Stale = nil
 		}
 	}

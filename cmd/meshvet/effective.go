@@ -29,6 +29,7 @@ type effectiveFlags struct {
 	subset    string
 	format    *choice
 	quiet     bool
+	live      liveFlags
 }
 
 func (a *app) newEffectiveCommand() *cobra.Command {
@@ -37,6 +38,7 @@ func (a *app) newEffectiveCommand() *cobra.Command {
 		from:      list{hint: "NAMESPACE,…"},
 		proxy:     newChoice("sidecar", "sidecar", "gateway"),
 		format:    newChoice("text", "text", "json", "envoy"),
+		live:      newLiveFlags(),
 	}
 	cmd := &cobra.Command{
 		Use:   "effective HOST[:PORT]…",
@@ -50,7 +52,7 @@ wildcard covers is answered for the wildcard. Without PORT every port is told. C
 policies: namespaces that get the same are told together. Sidecar resources and EnvoyFilters are not applied.
 
 Manifests are read as by meshvet lint: folders are searched, the rest of the repository is context, and if the files are several meshes,
-each that knows the host answers.
+each that knows the host answers. --live reads a running cluster, with -f as it would be once these files are applied.
 
 --format json is for programs (schemas/effective.schema.json). --format envoy prints what Istio compiles, as istioctl spells it: a list of
 clusters and of the tcp_proxy filters that lead to them, with the fields that a traffic policy can touch.
@@ -58,6 +60,7 @@ clusters and of the tcp_proxy filters that lead to them, with the fields that a 
 Exit codes: 0 answered, 2 unknown host, port or subset, bad flag or configuration, or unreadable input.`,
 		Example: `  meshvet effective api.example.com:443 -f manifests/
   meshvet effective api.example.com --from shop --labels app=web
+  meshvet effective api.example.com --live
   meshvet effective --all --format json
   meshvet effective api.example.com --format envoy | jq '.[0].circuitBreakers'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -88,6 +91,7 @@ Exit codes: 0 answered, 2 unknown host, port or subset, bad flag or configuratio
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print answers and problems only")
+	f.live.add(flags, liveFiles)
 	complete(cmd, "proxy", f.proxy.words)
 	complete(cmd, "format", f.format.words)
 	complete(cmd, "dataplane", f.dataplane.words)
@@ -125,11 +129,14 @@ func (a *app) effective(ctx context.Context, cmd *cobra.Command, f *effectiveFla
 		}
 		queries = append(queries, q)
 	}
+	if err := f.live.check(cmd, false); err != nil {
+		return 0, err
+	}
 	files := f.files
-	if len(files) == 0 {
+	if len(files) == 0 && !f.live.on {
 		files = []string{"."}
 	}
-	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: f.dataplane}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: f.dataplane, live: f.live}, files)
 	if err != nil {
 		return 0, err
 	}
@@ -213,28 +220,43 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, asked, _ := r.contextSources([]*settings{r.config})
-	around, err := load(ctx, more, nil)
+	in := inputs{files: files}
+	if r.flags.live.on {
+		err = r.addLive(ctx, &in)
+	} else {
+		sources, err = r.addContext(ctx, &in, sources)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	lost := unreadableContext(around, asked)
 	c := r.config
 	c.ForgetRules() // no rule is run, so what it says about rules is no matter
 	if err := configErrors(c.problems, nil); err != nil {
 		return nil, nil, err
 	}
-	sources = append(sources, more...)
-	r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
-	j := &judge{configs: r.configs, walker: r.walker}
-	meshes, rep, err := j.meshes(files, around)
+	if in.live == nil {
+		r.walker.lost = append(r.walker.lost, c.emptyScopes(r.walker, sources)...)
+	}
+	j := &judge{configs: r.configs, walker: r.walker, live: in.live}
+	meshes, rep, err := j.meshes(in.files, in.around)
 	if err != nil {
 		return nil, nil, err
 	}
-	rep.Problems = append(rep.Problems, lost...)
 	rep.Skipped = append(rep.Skipped, r.walker.lost...)
-	meshes = slices.DeleteFunc(meshes, func(m lint.Mesh) bool { return !m.Focus })
+	in.tellLost(rep)
+	meshes = slices.DeleteFunc(meshes, func(m lint.Mesh) bool { return !m.Focus && in.live == nil })
 	return meshes, rep, nil
+}
+
+// addContext reads what the configuration names beside the paths given. It returns all sources.
+func (r *lintRun) addContext(ctx context.Context, in *inputs, sources []source) ([]source, error) {
+	more, asked, _ := r.contextSources([]*settings{r.config})
+	var err error
+	if in.around, err = load(ctx, more, nil); err != nil {
+		return nil, err
+	}
+	in.lost = unreadableContext(in.around, asked)
+	return append(sources, more...), nil
 }
 
 // answerWriter writes answers one by one.

@@ -164,11 +164,15 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 	}
 	judge := func(ctx context.Context, files []*object.File) (*lint.Report, error) { return r.judge(ctx, in, files) }
 	res, err := edit.Fix(ctx, in.files, judge, opt)
+	r.meter.end()
+	if ctx.Err() != nil {
+		return 0, stoppedError{"the run was stopped by a signal before the fixes were worked out; nothing is written"}
+	}
 	if err != nil {
 		return 0, err
 	}
 	report, files := res.Report, res.Files
-	var failed error
+	var failed, partly error // partly says what is written if the run is stopped
 	switch {
 	case f.fix.diff:
 		report, files = res.Before, in.files
@@ -187,7 +191,10 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 		})
 	default:
 		var lost map[string]bool
-		if lost, failed = writeChanges(ctx, work, r.walker, res.Changed); len(lost) > 0 && ctx.Err() == nil {
+		lost, failed = writeChanges(ctx, work, r.walker, res.Changed)
+		partly = stoppedError{fmt.Sprintf("the run was stopped by a signal when %d of %s were written; the others are as they were",
+			len(res.Changed)-len(lost), counted(len(res.Changed), "file", "files"))}
+		if len(lost) > 0 && ctx.Err() == nil {
 			// What is reported has to be true of the files as they are now.
 			res.Applied = slices.DeleteFunc(res.Applied, func(x edit.Applied) bool { return lost[x.Finding.Location.File] })
 			res.Changed = slices.DeleteFunc(res.Changed, func(c edit.Change) bool { return lost[c.Name] })
@@ -204,7 +211,7 @@ func (a *app) fix(ctx context.Context, cmd *cobra.Command, r *lintRun) (int, err
 		}
 	}
 	if ctx.Err() != nil {
-		return 0, errors.Join(failed, ctx.Err())
+		return 0, errors.Join(failed, cmp.Or(partly, ctx.Err()))
 	}
 	if r.since == nil {
 		now := *in
@@ -260,14 +267,12 @@ func (a *app) ruleFilter(ctx context.Context, cmd *cobra.Command, r *lintRun, in
 				continue
 			}
 			found, wanted[m.ID] = true, true
-			if !named || r.flags.quiet {
-				continue
-			}
 			switch {
+			case !named:
 			case m.Fix == lint.NoFix || m.Fix == lint.Show:
-				fmt.Fprintf(a.stderr, "rule %s (%s) has no fix that can be applied\n", m.ID, m.Name)
+				r.say("rule %s (%s) has no fix that can be applied", m.ID, m.Name)
 			case m.Fix == lint.Unsafe && !r.flags.fix.unsafe:
-				fmt.Fprintf(a.stderr, "rule %s (%s) has unsafe fixes only; --unsafe applies them\n", m.ID, m.Name)
+				r.say("rule %s (%s) has unsafe fixes only; --unsafe applies them", m.ID, m.Name)
 			}
 		}
 		if !found {

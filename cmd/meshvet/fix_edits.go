@@ -35,6 +35,9 @@ const byteOrderMark = 3
 const maxReportWork = 4 << 20
 
 func editsOf(rep *lint.Report, f *lint.Finding, x *lint.Fix, work *int) ([]report.Edit, error) {
+	if f.Rendered != nil {
+		return nil, errors.New("the object is rendered by " + f.Rendered.By[0] + "; edit what it is made from")
+	}
 	file := rep.Sources[f.Location.File]
 	if file == nil {
 		return nil, errors.New("the object is in no file; edit what it is made from")

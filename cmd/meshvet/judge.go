@@ -20,13 +20,24 @@ type judge struct {
 	live    *liveMesh       // nil unless files are laid over a cluster
 	judged  *atomic.Int64   // is increased by each object that has been judged
 	named   map[string]bool // names of files that --context names, which every configuration has in view
+	// rendered are judged beside the files, each in a mesh of its own.
+	rendered []*rendered
 }
 
 // newJudge checks the configurations of files. All mistakes of them are one *lint.ConfigError.
-func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*judge, error) {
+func newJudge(rules []lint.Rule, c *configs, files []*object.File, made []*rendered, w *walker) (*judge, error) {
 	var problems []object.Problem
-	for _, g := range c.governing(files) {
-		more, err := mistakesIn(rules, g.config)
+	var used []*settings
+	if len(files) > 0 || len(made) == 0 {
+		used = configsOf(c.governing(files))
+	}
+	for _, one := range made {
+		if !slices.Contains(used, one.config) {
+			used = append(used, one.config)
+		}
+	}
+	for _, s := range used {
+		more, err := mistakesIn(rules, s)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +46,7 @@ func newJudge(rules []lint.Rule, c *configs, files []*object.File, w *walker) (*
 	if len(problems) > 0 {
 		return nil, &lint.ConfigError{Problems: distinct(problems)}
 	}
-	return &judge{rules: rules, configs: c, walker: w}, nil
+	return &judge{rules: rules, configs: c, walker: w, rendered: made}, nil
 }
 
 // mistakesIn are the mistakes of a configuration.
@@ -66,16 +77,32 @@ func distinct(problems []object.Problem) []object.Problem {
 
 // lint judges files in the light of those around them, each under its configuration.
 func (j *judge) lint(ctx context.Context, files, around []*object.File) (*lint.Report, error) {
-	groups, err := j.groups(files, around)
+	groups, err := j.allGroups(files, around)
 	if err != nil {
 		return nil, err
 	}
 	return lint.JudgeGroups(ctx, groups, filepath.ToSlash(j.walker.cwd))
 }
 
+// allGroups are those of files and those of what was rendered.
+func (j *judge) allGroups(files, around []*object.File) ([]lint.Group, error) {
+	groups, err := j.groups(files, around)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 && len(j.rendered) > 0 {
+		groups = nil // that of the first path, in which nothing is
+	}
+	made, err := j.renderedGroups(around)
+	if err != nil {
+		return nil, err
+	}
+	return append(groups, made...), nil
+}
+
 // egress maps the meshes that files are judged in, those of the findings of a report first.
 func (j *judge) egress(ctx context.Context, files, around []*object.File, rep *lint.Report) (*egress.Map, error) {
-	groups, err := j.groups(files, around)
+	groups, err := j.allGroups(files, around)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +167,30 @@ func (j *judge) groups(files, around []*object.File) ([]lint.Group, error) {
 		}
 		engines[g.config] = group.Engine
 		out = append(out, group)
+	}
+	return out, nil
+}
+
+// renderedGroups are what was rendered. Each sees itself, and what --context names.
+func (j *judge) renderedGroups(around []*object.File) ([]lint.Group, error) {
+	var named []*object.File
+	for _, f := range around {
+		if j.named[f.Name] {
+			named = append(named, f)
+		}
+	}
+	var out []lint.Group
+	for _, one := range j.rendered {
+		if len(one.config.problems) > 0 {
+			continue // which newJudge has told
+		}
+		config := *one.config.Config
+		config.Partial = len(named) == 0
+		engine, err := lint.New(j.rules, &config)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lint.Group{Engine: engine, Files: one.files, Around: named, Rendering: one.name})
 	}
 	return out, nil
 }
@@ -212,7 +263,11 @@ func (v viewFilter) match(abs string) bool {
 
 // meshes cuts files into meshes as the configuration of the first path does.
 func (j *judge) meshes(files, around []*object.File) ([]lint.Mesh, *lint.Report, error) {
-	engine, err := lint.New(j.rules, j.configs.of(j.configs.start).anchored(j.walker, files, around))
+	config := *j.configs.of(j.configs.start).anchored(j.walker, files, around)
+	if j.live != nil {
+		j.live.overlay(&config)
+	}
+	engine, err := lint.New(j.rules, &config)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -52,7 +52,7 @@ func (f *clusterFlags) find(getenv func(string) string) (*kubeTarget, error) {
 	case errors.Is(err, fs.ErrNotExist) && f.kubeconfig != "":
 		return nil, fmt.Errorf("there is no kubeconfig %s", f.kubeconfig)
 	case err != nil:
-		return nil, fmt.Errorf("read the kubeconfig: %s", oneLine(err)) //nolint:errorlint // its lines are put into one
+		return nil, fmt.Errorf("read the kubeconfig: %s", oneLine(err))
 	}
 	contexts := slices.Sorted(maps.Keys(raw.Contexts))
 	name := cmp.Or(f.context, raw.CurrentContext)
@@ -70,7 +70,7 @@ func (f *clusterFlags) find(getenv func(string) string) (*kubeTarget, error) {
 	}
 	cfg, err := loader.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("context %s of the kubeconfig cannot be used: %s", name, oneLine(err)) //nolint:errorlint // its lines are put into one
+		return nil, fmt.Errorf("context %s of the kubeconfig cannot be used: %s", name, oneLine(err))
 	}
 	if cfg.ExecProvider != nil {
 		cfg.ExecProvider.StdinUnavailable = true
@@ -78,7 +78,7 @@ func (f *clusterFlags) find(getenv func(string) string) (*kubeTarget, error) {
 	}
 	ns, _, err := loader.Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("context %s of the kubeconfig cannot be used: %s", name, oneLine(err)) //nolint:errorlint // its lines are put into one
+		return nil, fmt.Errorf("context %s of the kubeconfig cannot be used: %s", name, oneLine(err))
 	}
 	return &kubeTarget{named(cfg), name, cmp.Or(ns, "default")}, nil
 }

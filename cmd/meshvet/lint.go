@@ -40,8 +40,9 @@ type lintFlags struct {
 	dataplane   *choice
 	configFrom  string
 
-	fix  fixFlags
-	live liveFlags
+	fix    fixFlags
+	live   liveFlags
+	render renderFlags
 
 	baseline      string
 	writeBaseline string
@@ -102,15 +103,22 @@ host of one that has not changed, is among it, and says so. --config-from REV ta
 from a revision, whatever the change does to them. With either, changes to them and new suppressions are told (MV909). git is run to
 read the revision; nothing that the repository configures is.
 
+--live reads a running cluster through the kubeconfig, as kubectl finds it, with nothing but get and list. Without paths its
+ServiceEntries and DestinationRules are judged: in all namespaces, or in those of --namespace. With paths the findings are about these
+files, as they would be once they are applied; --all-namespaces adds the rest of the cluster. docs/guide/live.md has the rights that it needs.
+
 The configuration of a file is the nearest .meshvet.yaml upwards from it, to the root of the repository. Its paths are relative to
 its folder; with --config, which holds for all files, they are relative to the working directory. --config ` + nullDevice + ` means the defaults and no context but
 what --context names.
 
-Findings go to standard output, everything else to standard error.
-Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configuration, unreadable input, or a broken rule.`,
+Findings go to standard output, everything else to standard error. On a terminal a long run shows there how far it is, unless --quiet is
+given or the variable CI is set. Ctrl-C ends it with what was found until then, and exit code 2; a second one ends it at once.
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configuration, unreadable input, a cluster that
+cannot be read, a run that was stopped, or a broken rule.`,
 		Example: `  meshvet lint
   meshvet lint --complete manifests/
   helm template chart/ | meshvet lint -
+  meshvet lint --live -n shop
   meshvet lint --format text --format sarif=meshvet.sarif`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := a.lint(cmd.Context(), cmd, f, args)
@@ -119,7 +127,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 bad flag or configura
 		},
 	}
 	f.add(cmd)
-	f.live.add(cmd.Flags())
+	f.live.add(cmd.Flags(), "judge the objects of these namespaces; with paths, where objects go that name no namespace; with --helm: that of the release")
 	cmd.Flags().BoolVarP(&f.live.all, "all-namespaces", "A", false, "with --live: judge all of the cluster, which is the default without paths")
 	cmd.Flags().BoolVar(&f.fix.on, "fix", false, "apply fixes, as meshvet fix does, and report what is left")
 	f.fix.add(cmd)
@@ -139,6 +147,7 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.enable, "enable", "rules to switch on, by ID, name or category")
 	flags.Var(&f.disable, "disable", "rules to switch off, by ID, name or category")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
+	f.render.add(cmd)
 	flags.Var(f.dataplane, "dataplane", "how traffic of the mesh is carried, instead of what labels in view say")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are left out of the report and the exit code")
 	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the findings of the run to `FILE`, and count them as known")
@@ -177,10 +186,13 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	default: // the one on the command line outranks the variable
 		f.quiet, f.verbose = onLine("quiet"), onLine("verbose")
 	}
-	if err := f.live.check(cmd); err != nil {
+	if err := f.live.check(cmd, len(f.render.helm) > 0); err != nil {
 		return 0, err
 	}
-	if len(args) == 0 && !f.live.on {
+	if namespaces := f.live.namespaces.items; len(namespaces) > 0 && len(f.render.helm) > 0 {
+		f.render.namespace = namespaces[0]
+	}
+	if len(args) == 0 && !f.live.on && len(f.render.kustomize)+len(f.render.helm) == 0 {
 		args = []string{"."}
 	}
 	if f.stdinName != "" && !slices.Contains(args, "-") {
@@ -206,13 +218,29 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	case f.live.on && f.fix.on:
 		return 0, usageError{cmd, errors.New("--live reads a cluster, and fixes are made in files; lint without --live applies them")}
 	}
-	r, err := a.newRun(ctx, f, args)
+	cwd, err := a.getwd()
+	if err != nil {
+		return 0, fmt.Errorf("find the working directory: %w", err)
+	}
+	plan, args, err := a.planRenderings(cmd, &f.render, newWalker(cwd, nil, nil), args)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.refuseRendered(cmd, plan); err != nil {
+		return 0, err
+	}
+	r, err := a.newRun(ctx, f, args, plan...)
 	if err != nil {
 		return 0, err
 	}
 	defer r.close()
 	r.meter = a.newMeter(f.quiet)
 	defer r.meter.end()
+	if len(plan) > 0 {
+		if r.renderer, err = a.findRenderer(plan[0].name); err != nil {
+			return 0, err
+		}
+	}
 	if f.since != "" {
 		if r.since, err = newSince(ctx, r.repo, f.since, "--since", a.environ()); err != nil {
 			return 0, err
@@ -226,7 +254,7 @@ func (a *app) lint(ctx context.Context, cmd *cobra.Command, f *lintFlags, args [
 	}
 	rep, err := r.lint(ctx)
 	r.meter.end()
-	if err != nil {
+	if rep == nil {
 		return 0, err
 	}
 	if ctx.Err() != nil { // what there is can still be told; a second signal ends the process at once
@@ -248,7 +276,12 @@ func (a *app) tell(ctx context.Context, r *lintRun, rep *lint.Report) (int, erro
 		Dir:       r.walker.cwd,
 		Edits:     fixEdits(rep),
 		Fixed:     f.fix.applied(),
-		Egress:    func() (*egress.Map, error) { return r.egress(ctx) },
+		Egress: func() (*egress.Map, error) {
+			if r.egress == nil {
+				return nil, errors.New("the run was stopped before it could be made")
+			}
+			return r.egress(ctx)
+		},
 	}
 	var err error
 	if opt.MinSeverity, err = lint.ParseSeverity(f.severity.value); err != nil {
@@ -289,20 +322,22 @@ func exitCode(r *lint.Report, failOn string) int {
 
 // lintRun is what one run of lint works with.
 type lintRun struct {
-	flags   *lintFlags
-	note    func(format string, args ...any) // tells what is told under --verbose
-	say     func(format string, args ...any) // tells what is told unless --quiet is given
-	walker  *walker
-	configs *configs
-	config  *settings        // of the first path
-	used    []*settings      // of the files that are judged
-	known   []*knownFindings // baselines, in the order of their files
-	repo    string           // absolute root of the repository of the first path, "" without one
-	stdin   io.Reader
-	args    []string // the paths given; none with --live means that the cluster is judged
-	getenv  func(string) string
-	meter   *meter      // nil where nobody watches
-	cluster *kubeTarget // nil until it is looked for
+	flags    *lintFlags
+	note     func(format string, args ...any) // tells what is told under --verbose
+	say      func(format string, args ...any) // tells what is told unless --quiet is given
+	walker   *walker
+	configs  *configs
+	config   *settings        // of the first path
+	used     []*settings      // of the files that are judged
+	known    []*knownFindings // baselines, in the order of their files
+	repo     string           // absolute root of the repository of the first path, "" without one
+	stdin    io.Reader
+	args     []string // the paths given; none with --live means that the cluster is judged
+	getenv   func(string) string
+	meter    *meter       // nil where nobody watches
+	cluster  *kubeTarget  // nil until it is looked for
+	plan     []*rendering // what is rendered
+	renderer string       // path of the program that renders
 	// baselineNamed says that a flag names the baseline, so that those of the configurations do not count.
 	baselineNamed bool
 	// egress maps the meshes of the last report; nil before it.
@@ -312,12 +347,12 @@ type lintRun struct {
 }
 
 // newRun finds the configuration of a run. What is wrong with its content is reported later, with what the engine says of it.
-func (a *app) newRun(ctx context.Context, f *lintFlags, args []string) (*lintRun, error) {
+func (a *app) newRun(ctx context.Context, f *lintFlags, args []string, plan ...*rendering) (*lintRun, error) {
 	cwd, err := a.getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
-	r := &lintRun{flags: f, stdin: a.stdin, args: args, getenv: a.getenv}
+	r := &lintRun{flags: f, stdin: a.stdin, args: args, getenv: a.getenv, plan: plan}
 	told := func(format string, args ...any) {
 		r.meter.aside(func() { fmt.Fprintln(a.stderr, clean(fmt.Sprintf(format, args...))) })
 	}
@@ -376,25 +411,36 @@ type inputs struct {
 	judge  *judge
 	live   *liveMesh         // nil without --live, and where there is nothing to judge
 	gate   []lint.GateChange // what of the instructions differs from the revision
+
+	rendered []*rendered
 }
 
-// lint reads the inputs and judges them.
+// all are the files whose objects are judged, those that were rendered included.
+func (in *inputs) all() []*object.File { return slices.Concat(in.files, renderedFiles(in.rendered)) }
+
+// lint reads the inputs and judges them. If ctx ends, there is a report beside the error, which says that the run was stopped and what it
+// had found by then.
 func (r *lintRun) lint(ctx context.Context) (*lint.Report, error) {
 	in, err := r.read(ctx)
 	if ctx.Err() != nil {
-		rep := &lint.Report{}
-		rep.Problems = append(rep.Problems, stoppedProblem("while its input was read, so nothing was judged"))
-		return rep, nil
+		return stoppedReport("while its input was read, so nothing was judged"), ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
 	rep, err := r.judge(ctx, in, in.files)
-	if err != nil && (rep == nil || ctx.Err() == nil) {
+	switch {
+	case rep == nil && ctx.Err() != nil:
+		return stoppedReport("before it was complete, so no findings are told"), ctx.Err()
+	case rep == nil:
 		return nil, err
 	}
 	r.noteInputs(rep, in)
-	return rep, nil
+	return rep, err
+}
+
+func stoppedReport(when string) *lint.Report {
+	return &lint.Report{Problems: []object.Problem{stoppedProblem(when)}}
 }
 
 func stoppedProblem(when string) object.Problem {
@@ -498,6 +544,9 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	if err := r.keepInputs(sources, in.files); err != nil {
 		return nil, err
 	}
+	if in.rendered, in.lost, err = r.render(ctx); err != nil {
+		return nil, err
+	}
 	if r.flags.live.on && (len(r.args) == 0 || r.flags.live.all || judgedIn(in.files) > 0) {
 		if err := r.addLive(ctx, &in); err != nil {
 			return nil, err
@@ -511,8 +560,13 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		}
 		broken = broken || len(f.Problems) > 0
 	}
+	judgesRendered := false
+	for _, f := range renderedFiles(in.rendered) {
+		judgesRendered = judgesRendered || f.Class == object.Linted
+		broken = broken || len(f.Problems) > 0
+	}
 
-	used, err := r.usedConfigs(in.files)
+	used, err := r.usedConfigs(in.files, in.rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -522,7 +576,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		}
 	}
 	var rules []lint.Rule
-	if len(judged) > 0 || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
+	if len(judged) > 0 || judgesRendered || len(in.gate) > 0 || broken || len(r.config.Enable) > 0 || len(r.config.Disable) > 0 ||
 		slices.ContainsFunc(used, func(c *settings) bool { return len(c.problems) > 0 }) ||
 		slices.ContainsFunc(r.known, func(b *knownFindings) bool { return b.mayBeStale(r.walker) }) {
 		if rules, err = allRules(ctx); err != nil {
@@ -533,7 +587,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			c.ForgetRules() // what it says about rules is checked once rules are needed
 		}
 	}
-	if in.judge, err = newJudge(rules, r.configs, in.files, r.walker); err != nil {
+	if in.judge, err = newJudge(rules, r.configs, in.files, in.rendered, r.walker); err != nil {
 		return nil, err
 	}
 	in.judge.live = in.live
@@ -541,8 +595,11 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 	case in.live != nil:
 		r.used = used
 		in.from = lint.FromCluster
-	case len(judged) > 0:
-		used = configsOf(r.configs.governing(judged))
+	case len(judged) > 0 || judgesRendered:
+		used = nil // what is rendered sees nothing but itself and what --context names
+		if len(judged) > 0 {
+			used = configsOf(r.configs.governing(judged))
+		}
 		r.used = used
 		var more []source
 		var asked map[string]object.Location
@@ -551,7 +608,7 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 		if in.around, err = load(ctx, more, r.meter.begin("reading files around them", len(more), "")); err != nil {
 			return nil, err
 		}
-		in.lost = unreadableContext(in.around, asked)
+		in.lost = append(in.lost, unreadableContext(in.around, asked)...)
 		if err := r.keepInputs(more, in.around); err != nil {
 			return nil, err
 		}
@@ -584,17 +641,22 @@ func (r *lintRun) addLive(ctx context.Context, in *inputs) error {
 	return nil
 }
 
-// complete adds to a report what became of the inputs beside what is found in them.
-func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+// tellLost adds to a report what of the context is not known.
+func (in *inputs) tellLost(rep *lint.Report) {
 	rep.Problems = append(rep.Problems, in.lost...)
-	rep.Skipped = append(rep.Skipped, r.walker.lost...)
-	rep.Context.From = in.from
 	if in.live != nil {
 		rep.Problems = append(rep.Problems, in.live.problems...)
 		rep.Skipped = append(rep.Skipped, in.live.skips...)
 	}
+}
+
+// complete adds to a report what became of the inputs beside what is found in them.
+func (r *lintRun) complete(rep *lint.Report, in *inputs) {
+	rep.Skipped = append(rep.Skipped, r.walker.lost...)
+	rep.Context.From = in.from
+	in.tellLost(rep)
 	if r.flags.strictInput {
-		refuseTemplates(rep, in.files)
+		refuseTemplates(rep, in.all())
 	}
 }
 

@@ -33,22 +33,28 @@ func newLiveFlags() liveFlags {
 	return liveFlags{namespaces: list{hint: "NAMESPACE,…"}, meshConfigMap: "istio", timeout: 30 * time.Second, pageSize: 500}
 }
 
-// add gives a command the flags that say which cluster is read.
-func (f *liveFlags) add(flags *pflag.FlagSet) {
+// add gives a command the flags that say which cluster is read. namespaces is what --namespace is to the command.
+func (f *liveFlags) add(flags *pflag.FlagSet, namespaces string) {
 	flags.BoolVar(&f.on, "live", false, "read a running cluster; what files define counts instead of what the cluster has under the same name")
 	f.cluster.add(flags)
-	flags.VarP(&f.namespaces, "namespace", "n", "with --live: judge the objects of these namespaces; with paths, where objects go that name no namespace")
+	flags.VarP(&f.namespaces, "namespace", "n", "with --live: "+namespaces)
 	flags.StringVar(&f.meshConfigMap, "mesh-config-map", f.meshConfigMap, "with --live: `NAME` of the ConfigMap with Istio's mesh configuration, istio-REVISION for a revision")
 	flags.DurationVar(&f.timeout, "request-timeout", f.timeout, "with --live: time that the API server has for each answer")
 	flags.Int64Var(&f.pageSize, "chunk-size", f.pageSize, "with --live: objects that are asked for at a time")
 }
 
-// check refuses flags that contradict each other or say nothing.
-func (f *liveFlags) check(cmd *cobra.Command) error {
+// liveFiles is what --namespace is to commands that take files with -f and judge nothing.
+const liveFiles = "where objects of files go that name no namespace, and where to look if nobody may list all namespaces"
+
+// check refuses flags that contradict each other or say nothing. release says that --namespace is that of a Helm release.
+func (f *liveFlags) check(cmd *cobra.Command, release bool) error {
 	onLine := cmd.Flags().Changed
 	if !f.on {
+		if release && len(f.namespaces.items) > 1 {
+			return usageError{cmd, errors.New("--namespace: a release has one namespace")}
+		}
 		for _, name := range []string{"kubeconfig", "kube-context", "namespace", "all-namespaces", "mesh-config-map", "request-timeout", "chunk-size"} {
-			if onLine(name) {
+			if onLine(name) && (name != "namespace" || !release) {
 				return usageError{cmd, fmt.Errorf("--%s is about a cluster, which only --live reads", name)}
 			}
 		}

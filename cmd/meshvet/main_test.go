@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"meshvet": main})
+	testscript.Main(renderless{m}, map[string]func(){"meshvet": main})
 }
 
 // TestScript runs the stories in testdata/script: each is a folder of files and the commands that a person types in it.
@@ -31,7 +31,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "renderer": renderer},
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the person who runs the tests may leak in. A repository in the work folder bounds the searches upwards.
 			for _, v := range []string{"NO_COLOR", "CLICOLOR_FORCE", "TERM", "GOGC", "GOMEMLIMIT"} {

@@ -209,19 +209,11 @@ func (r *lintRun) findConfigs() error {
 			return err
 		}
 	}
-	r.configs = newConfigs(w, only, r.startPaths(), f.stdinName, f.adjust)
+	r.configs = newConfigs(w, only, r.paths(), f.stdinName, f.adjust)
 	w.configs, w.exclude = r.configs, r.configs
 	r.config = r.configs.of(r.configs.start)
 	r.repo = findRepository(r.configs.start)
 	return r.keepConfigs()
-}
-
-// startPaths are the paths given, or where the run was started if the cluster is judged.
-func (r *lintRun) startPaths() []string {
-	if len(r.args) == 0 {
-		return []string{"."}
-	}
-	return r.args
 }
 
 // adjust applies the flags that outrank a configuration.
@@ -252,11 +244,17 @@ func (r *lintRun) keepConfigs() error {
 }
 
 // usedConfigs are the configurations of the files that are judged. It tells of them.
-func (r *lintRun) usedConfigs(files []*object.File) ([]*settings, error) {
+func (r *lintRun) usedConfigs(files []*object.File, made []*rendered) ([]*settings, error) {
 	if err := r.keepConfigs(); err != nil {
 		return nil, err
 	}
 	all := r.configs.governing(files)
+	if len(files) == 0 && len(made) > 0 {
+		all = nil
+	}
+	for _, one := range made {
+		all = append(all, governed{one.config, one.files})
+	}
 	for _, g := range all {
 		name := g.config.Source
 		switch {

@@ -33,12 +33,18 @@ func run(ctx context.Context, args []string, p process) int {
 	if err == nil {
 		return a.code
 	}
-	if ctx.Err() != nil {
+	var stopped stoppedError
+	if ctx.Err() != nil && !errors.As(err, &stopped) {
 		err = errors.New("interrupted")
 	}
 	a.complain(err)
 	return exitFailed
 }
+
+// stoppedError is a run that a signal ended, and what there is of it.
+type stoppedError struct{ text string }
+
+func (e stoppedError) Error() string { return e.text }
 
 // complain prints why a command failed.
 func (a *app) complain(err error) {

@@ -37,7 +37,7 @@ func onConsole(t *testing.T, folder string, stdout io.Writer, env []string, args
 		t.Fatal(err)
 	}
 	defer tty.Close() //nolint:errcheck // the program has its own
-	t.Cleanup(func() { terminal.Close() })
+	t.Cleanup(func() { _ = terminal.Close() })
 	c := &console{cmd: exec.CommandContext(t.Context(), self, args...), from: terminal}
 	c.cmd.Dir = folder
 	c.cmd.Env = append([]string{asProgram + "=1", "TERM=xterm", "HOME=" + folder, "NO_COLOR=1"}, env...)
@@ -150,7 +150,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		}
 		found := strings.Count(seen, "SE101")
 		m := regexp.MustCompile(`problem: the run was stopped by a signal when (\d+) of (\d+) objects were judged`).FindStringSubmatch(seen)
-		if m == nil || m[1] == "0" || m[2] != fmt.Sprint(n) || fmt.Sprint(found) != m[1] {
+		if len(m) < 3 || m[1] == "0" || m[2] != fmt.Sprint(n) || fmt.Sprint(found) != m[1] {
 			t.Errorf("%d findings, %v, on the screen:\n%s", found, m, seen[max(0, len(seen)-2000):])
 		}
 		return
@@ -223,5 +223,32 @@ func TestProgressPiped(t *testing.T) {
 	}
 	if stderr.Len() > 0 || strings.ContainsAny(stdout.String(), "\r\x1b") {
 		t.Errorf("%q on standard error", stderr.String())
+	}
+}
+
+// A fix that is stopped leaves the files as they are.
+func TestFixStopped(t *testing.T) {
+	folder := t.TempDir()
+	faulty(t, folder, 8000)
+	before, err := os.ReadFile(filepath.Join(folder, "many.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := onConsole(t, folder, nil, nil, "fix", "--unsafe", "-c", os.DevNull, "many.yaml")
+	c.until(t, `judging objects: `)
+	if _, err := c.from.Write([]byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	code := c.wait(t)
+	const want = "meshvet: the run was stopped by a signal before the fixes were worked out; nothing is written"
+	if seen := strings.TrimSpace(screen(c.output.String())); code != exitFailed || seen != want && seen != "^C\n"+want {
+		t.Errorf("exit code %d: %q", code, c.output.String())
+	}
+	after, err := os.ReadFile(filepath.Join(folder, "many.yaml"))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the file has changed: %v", err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
 	}
 }

@@ -30,12 +30,14 @@ type verifyFlags struct {
 	config  string
 	context []string
 	format  *choice
+	live    liveFlags
 }
 
 func (a *app) newVerifyCommand() *cobra.Command {
 	f := &verifyFlags{
 		proxy:  newChoice("", string(effective.Sidecar), string(effective.Gateway)),
 		format: newChoice("text", "text", "json"),
+		live:   newLiveFlags(),
 	}
 	cmd := &cobra.Command{
 		Use:   "verify --config-dump FILE [-f PATH…]",
@@ -50,7 +52,7 @@ size.
 Whose proxy it is says the dump, if it has a bootstrap, as /config_dump and istioctl proxy-config all do. Otherwise --from has to, and
 --proxy and --labels may. A flag that contradicts the dump is an error.
 
-Manifests, the configuration and mesh scopes are found as by lint. If the manifests are of several meshes, --scope says which of them
+Manifests, the configuration and mesh scopes are found as by lint; with --live they are those of a running cluster. If the manifests are of several meshes, --scope says which of them
 the proxy is in; meshvet does not guess, since a proxy of one that is compared with another would only seem to differ.
 
 What counts as a difference, and makes the exit code 1: another value; a cluster that was predicted and is not there, unless a Sidecar
@@ -65,6 +67,7 @@ Exit codes: 0 no difference, 1 differences, 2 bad flag, configuration or manifes
 		Example: `  istioctl proxy-config all deploy/web -n shop -o json | meshvet verify --config-dump -
   kubectl exec deploy/web -n shop -c istio-proxy -- pilot-agent request GET config_dump > dump.json
   meshvet verify --config-dump dump.json -f manifests/
+  meshvet verify --config-dump dump.json --live
   meshvet verify --config-dump clusters.json --config-dump listeners.json --from shop`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -83,7 +86,7 @@ Exit codes: 0 no difference, 1 differences, 2 bad flag, configuration or manifes
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.dumps, "config-dump", nil, "`FILE` with what the proxy runs, or - for standard input; can be repeated")
-	flags.StringArrayVarP(&f.files, "file", "f", []string{"."}, "`PATH` of manifests, a file, a folder or - for standard input; can be repeated")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "`PATH` of manifests, a file, a folder (by default the working directory) or - for standard input; can be repeated")
 	flags.StringVar(&f.from, "from", "", "`NAMESPACE` of the proxy's workload")
 	flags.Var(f.proxy, "proxy", "kind of proxy; sidecar unless the dump says otherwise")
 	flags.Var(&f.labels, "labels", "labels of the proxy's workload, by which workloadSelectors choose")
@@ -91,6 +94,7 @@ Exit codes: 0 no difference, 1 differences, 2 bad flag, configuration or manifes
 	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE`, instead of the nearest .meshvet.yaml")
 	flags.StringArrayVar(&f.context, "context", nil, "`PATH` that is read as context only; can be repeated")
 	flags.Var(f.format, "format", "how the differences are written")
+	f.live.add(flags, liveFiles)
 	complete(cmd, "proxy", f.proxy.words)
 	complete(cmd, "format", f.format.words)
 	return cmd
@@ -103,6 +107,9 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, f *verifyFlags) (f
 		return false, usageError{cmd, errors.New("give the dump to compare with: --config-dump FILE, or - for standard input")}
 	case stdin > 1, stdin > 0 && slices.Contains(f.files, "-"):
 		return false, usageError{cmd, errors.New("standard input can be read once only")}
+	}
+	if err := f.live.check(cmd, false); err != nil {
+		return false, err
 	}
 	dumps, err := a.openDumps(ctx, f.dumps)
 	defer closeDumps(dumps)

@@ -18,10 +18,10 @@ import (
 // and what could not be read. runs is the version of the proxy, "" if it is not known.
 func (a *app) meshOf(ctx context.Context, f *verifyFlags, runs string) (m lint.Mesh, version string, notices []string, err error) {
 	files := f.files
-	if len(files) == 0 {
+	if len(files) == 0 && !f.live.on {
 		files = []string{"."}
 	}
-	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: newChoice("")}, files)
+	r, err := a.newRun(ctx, &lintFlags{config: f.config, context: f.context, dataplane: newChoice(""), live: f.live}, files)
 	if err != nil {
 		return m, "", nil, err
 	}

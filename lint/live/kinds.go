@@ -53,6 +53,7 @@ func (k ReadKind) String() string {
 
 // Discovery tells which resources an API server has of a group and version.
 type Discovery interface {
+	// ServerResourcesForGroupVersion returns the resources of a group and version; the error is NotFound if it is not served.
 	ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error)
 }
 

@@ -226,7 +226,8 @@ func (l *listing) readAll(ctx context.Context) {
 func (l *listing) readEach(ctx context.Context, gvr schema.GroupVersionResource) {
 	var reasons []string
 	for _, ns := range l.Namespaces {
-		verb, err := "list", error(nil)
+		verb := "list"
+		var err error
 		if l.state.Kind == object.Namespace {
 			verb = "get"
 			var u *unstructured.Unstructured

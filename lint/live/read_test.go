@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ import (
 func entries(n int) []string {
 	var out []string
 	for i := range n {
-		out = append(out, entry("shop", fmt.Sprintf("e%03d", i)))
+		out = append(out, entry(fmt.Sprintf("e%03d", i)))
 	}
 	return out
 }
@@ -93,7 +94,7 @@ func TestReadOldVersions(t *testing.T) {
 	for _, v := range []string{"v1beta1", "v1alpha3"} {
 		srv := &apiServer{
 			serves:  map[string][]string{"v1": {"services"}, "networking.istio.io/" + v: {"serviceentries", "destinationrules"}},
-			objects: map[string][]string{"shop/serviceentries": {strings.Replace(entry("shop", "a"), "io/v1", "io/"+v, 1)}},
+			objects: map[string][]string{"shop/serviceentries": {strings.Replace(entry("a"), "io/v1", "io/"+v, 1)}},
 		}
 		s := mustRead(t, Options{Cluster: newServer(t, srv)})
 		if len(s.Objects) != 1 || s.Objects[0].APIVersion != "networking.istio.io/"+v {
@@ -148,7 +149,7 @@ func TestReadDenied(t *testing.T) {
 	srv.answer = func(w http.ResponseWriter, r *http.Request) bool {
 		path := r.URL.Path
 		switch {
-		case strings.Contains("/v1 /v1beta1 /v1alpha3", path[strings.LastIndex(path, "/"):]), path == "/api/v1/namespaces/shop", strings.Contains(path, "/shop/") && !strings.Contains(path, "/sidecars"):
+		case slices.Contains(Versions(), path[strings.LastIndex(path, "/")+1:]), path == "/api/v1/namespaces/shop", strings.Contains(path, "/shop/") && !strings.Contains(path, "/sidecars"):
 			return false
 		}
 		resource := path[strings.LastIndex(path, "/")+1:]
@@ -233,7 +234,7 @@ func TestReadFailed(t *testing.T) {
 			w.Header().Set("Retry-After", "3600") // which is longer than anybody waits
 			deny(w, http.StatusTooManyRequests, "TooManyRequests", "later")
 		case strings.HasSuffix(r.URL.Path, "/gateways"):
-			fmt.Fprint(w, "<html>")
+			writeText(w, "<html>")
 		case strings.HasSuffix(r.URL.Path, "/sidecars"):
 			w.Header().Add("Warning", `299 - "\u001b[31mold"`)
 			return false
@@ -264,7 +265,7 @@ func TestReadEndless(t *testing.T) {
 		if !strings.HasSuffix(r.URL.Path, "/serviceentries") {
 			return false
 		}
-		fmt.Fprint(w, `{"kind": "ServiceEntryList", "apiVersion": "networking.istio.io/v1", "metadata": {"continue": "more"}, "items": []}`)
+		writeText(w, `{"kind": "ServiceEntryList", "apiVersion": "networking.istio.io/v1", "metadata": {"continue": "more"}, "items": []}`)
 		return true
 	}
 	k := mustRead(t, Options{Cluster: newServer(t, srv)}).Of(object.ServiceEntry)
@@ -291,8 +292,8 @@ func TestReadStopped(t *testing.T) {
 
 // An object deeper than is read is told, and its kind is not completely known.
 func TestReadTooDeep(t *testing.T) {
-	deep := strings.Replace(entry("shop", "deep"), `"DNS"`, strings.Repeat(`{"a":`, 200)+"1"+strings.Repeat("}", 200), 1)
-	s := mustRead(t, Options{Cluster: newServer(t, &apiServer{objects: map[string][]string{"shop/serviceentries": {entry("shop", "a"), deep}}})})
+	deep := strings.Replace(entry("deep"), `"DNS"`, strings.Repeat(`{"a":`, 200)+"1"+strings.Repeat("}", 200), 1)
+	s := mustRead(t, Options{Cluster: newServer(t, &apiServer{objects: map[string][]string{"shop/serviceentries": {entry("a"), deep}}})})
 	k := s.Of(object.ServiceEntry)
 	if len(s.Objects) != 1 || k.Complete() || len(k.Unreadable) != 1 || k.Unreadable[0].Name != "cluster:ServiceEntry/shop/deep" {
 		t.Errorf("%d objects, %s, %s, %v", len(s.Objects), k.Outcome, k.Reason, k.Unreadable)

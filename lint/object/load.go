@@ -63,6 +63,7 @@ type File struct {
 	comments     []Comment
 	moreComments bool
 	inCluster    bool
+	rendering    *Rendering // nil unless the text was rendered
 
 	text      string
 	bom       bool

@@ -135,7 +135,9 @@ func (o *Object) Span(p Path) (start, end int, ok bool) {
 
 // Locate finds the place in the file that a finding about p should point at: a scalar itself, the key of a mapping or list,
 // and, where p does not exist, the same for its nearest existing ancestor with Exact false.
-func (o *Object) Locate(p Path) Location {
+func (o *Object) Locate(p Path) Location { return o.traced(p, false, o.locate(p)) }
+
+func (o *Object) locate(p Path) Location {
 	loc := Location{File: o.FileName(), Exact: true}
 	if o.file == nil {
 		return loc
@@ -166,7 +168,7 @@ func (o *Object) LocateKey(p Path) Location {
 		return o.Locate(p)
 	}
 	n := v.node()
-	return Location{File: o.FileName(), Range: o.file.spanRange(n.keyStart, n.keyEnd), Exact: true}
+	return o.traced(p, true, Location{File: o.FileName(), Range: o.file.spanRange(n.keyStart, n.keyEnd), Exact: true})
 }
 
 // LastLine is the line of the file on which the object ends, 0 without a file.

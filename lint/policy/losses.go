@@ -108,7 +108,7 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, peril
 		}
 		where := "at " + l.At.String() // an object from a cluster has no lines
 		if l.On.File() != nil {
-			where = fmt.Sprintf("line %d", l.On.Locate(l.At).Range.Start.Line)
+			where = lineBeside(l.On.Locate(l.At), p.Object.Locate(into), where)
 		}
 		also := record{"path": pathRecord(l.At), "message": l.Field.Name + " is set here"}
 		if l.On != p.Object {
@@ -144,4 +144,17 @@ func lossesRecord(p *lint.Pass, losses []effective.Loss, into object.Path, peril
 		"unstatable": lint.Enumerate(unstatable), "subject": subject, "grave": grave, "safe": !overMesh && !steers,
 		"no_mesh_config": filled && !p.Mesh.Settings().MeshConfig.Set(),
 	}
+}
+
+// lineBeside names a line to a reader who is at another place: of another file with its name, since a template has its parts in several;
+// otherwise by what is given, where the line is not known.
+func lineBeside(at, reader object.Location, otherwise string) string {
+	line := at.Range.Start.Line
+	switch {
+	case line == 0:
+		return otherwise
+	case at.File != reader.File:
+		return fmt.Sprintf("%s:%d", at.File, line)
+	}
+	return fmt.Sprintf("line %d", line)
 }

@@ -5,7 +5,10 @@
 // something that is not trusted can be bounded and killed.
 package render
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
 // Program is the name of the program that renders.
 const Program = "meshvet-render"
@@ -68,6 +71,7 @@ func DefaultLimits() Limits {
 type Answer struct {
 	Version   string     `json:"version"` // of the program that rendered
 	Documents []Document `json:"documents,omitempty"`
+	Namespace string     `json:"namespace,omitempty"` // of the objects that name none, where it is asked for
 	Error     *Failure   `json:"error,omitempty"`
 	Notes     []string   `json:"notes,omitempty"` // what the renderer warns of, a line each
 }
@@ -77,12 +81,40 @@ type Document struct {
 	Text   string `json:"text"`             // one YAML document, without markers
 	Source string `json:"source,omitempty"` // the file that it comes from, relative to Root, with slashes; "" if it is not known
 	Line   int    `json:"line,omitempty"`   // line of Source where it begins, from 1; 0 if it is not known
+	// Lines says which lines of which files wrote the lines of Text, where the renderer knows that for certain: by rising From,
+	// without overlap. Nothing is known of a line that is in none of them.
+	Lines []Lines `json:"lines,omitempty"`
+}
+
+// Lines says where consecutive lines of a Document's Text come from.
+type Lines struct {
+	From   int    `json:"from"`             // the first of them, from 1
+	Count  int    `json:"count"`            // number of them
+	Source string `json:"source,omitempty"` // the file that wrote them, relative to Root; "" for that of the Document
+	Line   int    `json:"line"`             // line of the file that wrote the first of them, from 1
+	// Step is 1 where each following line was written by the following line of the file, and 0 where the one line wrote all of them,
+	// as a template action does that puts a list of the values into the document.
+	Step int `json:"step,omitempty"`
+}
+
+// Origin says which line of which file wrote a line of Text, counted from 1. The line of the file is 0 if that is not known.
+func (d *Document) Origin(line int) (source string, at int) {
+	i := sort.Search(len(d.Lines), func(i int) bool { return d.Lines[i].From > line }) - 1
+	if i < 0 || line >= d.Lines[i].From+d.Lines[i].Count {
+		return "", 0
+	}
+	l := d.Lines[i]
+	source = l.Source
+	if source == "" {
+		source = d.Source
+	}
+	return source, l.Line + (line-l.From)*l.Step
 }
 
 // Failure is why something cannot be rendered.
 type Failure struct {
 	Message string `json:"message"`        // one line: what is wrong and what to do
-	File    string `json:"file,omitempty"` // where, relative to Root, with slashes; "" if it is not known
+	File    string `json:"file,omitempty"` // where, relative to Root, with slashes, or the Name of a ValueFile; "" if it is not known
 	Line    int    `json:"line,omitempty"` // from 1; 0 if it is not known
 }
 

@@ -63,6 +63,10 @@ func BenchmarkReport(b *testing.B) {
 			{"json", "json", manyFindings(b, n)},
 			{"sarif", "sarif", manyFindings(b, n)},
 			{"github", "github", manyFindings(b, n)},
+			{"junit", "junit", manyFindings(b, n)},
+			{"gitlab", "gitlab", manyFindings(b, n)},
+			{"checkstyle", "checkstyle", manyFindings(b, n)},
+			{"markdown", "markdown", manyFindings(b, n)},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
 				p, err := Named(c.format, Options{})

@@ -3,12 +3,19 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
+	stdhtml "html"
+	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+
 	"github.com/meshvet/meshvet/lint"
+	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"
 )
 
@@ -206,6 +213,280 @@ func TestSARIFMessage(t *testing.T) {
 	}
 }
 
+// hostile is text that acts in one format or another if it is let through: on terminals, runners, parsers and pages.
+const hostile = "<script>alert(1)</script></script>::add-mask::x\x1b[31m\x1b]0;t\a\u202egpj\u2066\r\n::error::y\n##vso[task.setvariable variable=a]b ##[group]c " +
+	"`a`` | b` || \\| @org/team @everyone user@evil.example #12 GH-12 gh-7 org/repo#1 !3 $4 &5 ~bug ~\"a b\" %0A%0D%9 ^alert#1 *iteration:2 [vulnerability:6] " +
+	"https://evil.example/?a=b ftp://evil.example www.evil.example WWW.evil.example [click](javascript:alert(1)) ![i](http://evil.example/i.png) <http://evil.example> " +
+	"[ref]: http://evil.example <!-- --> <details> </details></td></table> <img src=x onerror=alert(1)> &lt;b&gt; &#64;org :octocat: :+1: $x$ $`y`$ " +
+	"*b* **b** _i_ __b__ ~~s~~ a_b_c - [ ] 1. ]]> <![CDATA[ <?x?> &amp; \" ' \uffff\ufffe\x00\xff\u2028\U000e0041 \\"
+
+// hostileReport has hostile text wherever text of the input gets.
+func hostileReport(t testing.TB) *lint.Report {
+	t.Helper()
+	const name = hostile + "/a.yaml"
+	file := load(t, name, "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: a # "+strings.NewReplacer("\n", " ", "\r", " ", "\x00", "", "\xff", "").Replace(hostile)+"\n")
+	place := func(name string, line int) object.Location {
+		l := object.Location{File: name, Exact: true}
+		if line > 0 {
+			l.Range = object.Range{Start: object.Pos{Line: line, Col: 5}, End: object.Pos{Line: line, Col: 9}}
+		}
+		return l
+	}
+	key := object.Key{Kind: object.Kind(hostile), Namespace: hostile, Name: hostile}
+	meta := &lint.Meta{
+		ID: "XX900", Name: hostile, Title: hostile, Summary: hostile, Why: hostile, Remedy: hostile,
+		Category: lint.Category(hostile), Severity: lint.Error, References: []string{hostile}, Lang: "rego",
+	}
+	oddID := *meta
+	oddID.ID = hostile // of a rule that somebody else wrote
+	find := func(m *lint.Meta, s lint.Severity, at object.Location) lint.Finding {
+		return lint.Finding{
+			Rule: m, Severity: s, Message: hostile, Effect: hostile, Object: key, Path: object.Path{hostile, 0, hostile}, Location: at, Caused: true,
+			Related: []lint.Related{{Message: hostile, Object: key, Path: object.Path{hostile}, Location: place(hostile, 3)}, {Message: hostile}},
+		}
+	}
+	fixed := find(meta, lint.Warning, place(name, 4))
+	fixed.Fixes = []lint.Fix{
+		{Title: hostile, Safety: lint.Safe, Ops: []lint.Op{{Kind: lint.Add, Path: object.Path{hostile}, Value: map[string]any{hostile: []any{hostile}}}}},
+		{Title: hostile, Safety: lint.Unsafe, Create: &lint.Create{Object: map[string]any{hostile: hostile}, AfterFile: name}},
+	}
+	fileOnly := find(&oddID, lint.Error, place("::stop-commands::x", 1))
+	fileOnly.Object, fileOnly.Path = object.Key{}, nil
+	r := &lint.Report{
+		Rules:    []*lint.Meta{meta, &oddID},
+		Sources:  map[string]*object.File{name: file},
+		Findings: []lint.Finding{find(meta, lint.Error, place(name, 4)), fixed, find(meta, lint.Info, place("cluster:"+hostile, 0)), fileOnly},
+		Problems: []object.Problem{
+			{Kind: object.Syntax, Message: hostile, Location: place(name, 2)},
+			{Kind: object.ProblemKind(hostile), Message: hostile},
+			{Kind: object.Syntax, Message: hostile, Location: fileOnly.Location}, // which the finding tells
+		},
+		Skipped: []lint.Skip{{File: name, Reason: hostile}, {Rule: hostile, Object: key, Reason: hostile}},
+		Scopes:  []lint.Scope{{Name: hostile, Files: []string{name}}},
+		Since:   &lint.Since{Revision: hostile, Commit: hostile, Known: 1},
+	}
+	r.Suppressed = []lint.SuppressedFinding{{
+		Finding:     find(meta, lint.Warning, place(name, 1)),
+		Suppression: lint.Suppression{Reason: hostile, Until: hostile, Where: place(name, 1)},
+	}}
+	return r
+}
+
+// hostileEgress is a map with hostile text in every place.
+func hostileEgress() (*egress.Map, error) {
+	const h = hostile
+	at := object.Location{File: h, Range: object.Range{Start: object.Pos{Line: 1, Col: 1}, End: object.Pos{Line: 1, Col: 2}}}
+	ref := egress.Ref{Key: object.Key{Kind: object.Kind(h), Namespace: h, Name: h}, At: at}
+	hop := egress.Hop{
+		Proxy: h, Cluster: h, Subset: h, Type: h, TLS: h, Rules: []egress.Ref{ref}, Routes: []egress.Ref{ref}, Facts: []string{h}, Caveats: []string{h},
+		Fields: []egress.Field{{Name: h, Value: h, Source: h, At: at, Envoy: h}, {Name: h, Value: h, Source: h, Inert: true}},
+	}
+	view := egress.View{Clients: []string{h, "*"}, Hops: []egress.Hop{hop, hop}}
+	host := egress.Host{Name: h, Entries: []egress.Ref{ref}, Namespaces: []string{h, "*"}, Notes: []string{h}, Ports: []egress.Port{
+		{Number: 443, Protocol: h, Name: h, Views: []egress.View{view, {Clients: []string{h}, Note: h}}},
+	}}
+	return &egress.Map{LeftOut: 1, Scopes: []egress.Scope{
+		{Name: h, Hosts: []egress.Host{host}, Notes: []string{h}, Unreached: []egress.Rule{{Ref: ref, Host: h}}}, {Name: "b", Hosts: []egress.Host{host}},
+	}}, nil
+}
+
+// hostileChecks says for each format that a report is safe to show and to parse, whatever is in it.
+var hostileChecks = map[string]func(t *testing.T, out []byte, r *lint.Report){
+	"text":    func(t *testing.T, out []byte, _ *lint.Report) { checkLines(t, string(out), 0) },
+	"compact": func(t *testing.T, out []byte, _ *lint.Report) { checkLines(t, string(out), 0) },
+	"github": func(t *testing.T, out []byte, r *lint.Report) {
+		commands := len(r.Findings)
+		told := (&view{Report: r}).told()
+		for _, p := range r.Problems {
+			if !told[spotOf(p.Location)] {
+				commands++
+			}
+		}
+		checkLines(t, string(out), commands)
+	},
+	"json":  checkHostileJSON,
+	"sarif": checkHostileJSON,
+	"gitlab": func(t *testing.T, out []byte, r *lint.Report) {
+		checkHostileJSON(t, out, r)
+		for _, x := range codeQuality(t, out) { // of which pages are made
+			for _, s := range []string{x.Description, x.CheckName, x.Location.Path} {
+				if s != clean(s) {
+					t.Errorf("%q acts", s)
+				}
+			}
+		}
+	},
+	"junit":      func(t *testing.T, out []byte, _ *lint.Report) { checkHostileXML(t, "junit", out) },
+	"checkstyle": func(t *testing.T, out []byte, _ *lint.Report) { checkHostileXML(t, "checkstyle", out) },
+	"html":       checkHostileHTML,
+	"markdown": func(t *testing.T, out []byte, _ *lint.Report) {
+		checkLines(t, string(out), 0)
+		for _, line := range strings.Split(string(out), "\n") {
+			if !ownMarkdown.MatchString(line) {
+				t.Errorf("a line that begins with text of the input, or with markup of it: %q", line)
+			}
+		}
+	},
+}
+
+// ownMarkdown is how lines of a report in Markdown begin.
+var ownMarkdown = regexp.MustCompile(`^($|## meshvet$|Result: |\d+ of these |\*\*The run is not complete|- (<code>|problem: |and \d|\*\*|There is no room)|### (Errors|Warnings|Info) |` +
+	`\| |</?details>$|<summary>.*</summary>$|  - (effect|see|cause|help)|\d+ findings? )`)
+
+func checkHostileJSON(t *testing.T, out []byte, _ *lint.Report) {
+	t.Helper()
+	checkLines(t, string(out), 0)
+	if !json.Valid(out) {
+		t.Errorf("it is not JSON: %q", out)
+	}
+}
+
+// checkHostileXML fails unless a report is XML with the elements and attributes of its format alone.
+func checkHostileXML(t *testing.T, format string, out []byte) {
+	t.Helper()
+	checkLines(t, string(out), 0)
+	known := map[string]string{
+		"junit":      "testsuites testsuite testcase failure error skipped system-out name tests failures errors classname type message",
+		"checkstyle": "checkstyle file error version name line column severity message source",
+	}
+	own := map[string]bool{}
+	for _, name := range strings.Fields(known[format]) {
+		own[name] = true
+	}
+	d := xml.NewDecoder(bytes.NewReader(out))
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v in %q", err, out)
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			for _, a := range append(tok.Attr, xml.Attr{Name: tok.Name}) {
+				if !own[a.Name.Local] || a.Name.Space != "" {
+					t.Errorf("%s is none of the format", a.Name.Local)
+				}
+			}
+		case xml.EndElement, xml.CharData:
+		case xml.ProcInst:
+			if tok.Target != "xml" {
+				t.Errorf("an instruction %s", tok.Target)
+			}
+		default:
+			t.Errorf("%T %v", tok, tok)
+		}
+	}
+}
+
+// passive is what is left of a rune that acts and is no white space of a page's own.
+func passive(r rune) rune {
+	if acts(r) && r != '\n' && r != '\t' {
+		return replacement
+	}
+	return r
+}
+
+// TestHostile takes one report through every format. A new format needs a check here, and tools of its own in a test beside this one.
+func TestHostile(t *testing.T) {
+	r := hostileReport(t)
+	before := mustJSON(t, r.Findings)
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			check := hostileChecks[name]
+			if check == nil {
+				t.Fatal("nothing in hostileChecks says that this format is safe")
+			}
+			for _, opt := range []Options{{}, {DocsURL: "https://meshvet.example", Root: "/src", Dir: "/src/deploy", Version: hostile, Edits: edits, Egress: hostileEgress}} {
+				out := write(t, name, opt, r)
+				check(t, out, r)
+				if len(out) < len(r.Findings)*100 {
+					t.Errorf("the findings are not there: %q", out)
+				}
+				check(t, write(t, name, opt, &lint.Report{Findings: r.Findings[:1]}), &lint.Report{Findings: r.Findings[:1]})
+			}
+		})
+	}
+	for name := range hostileChecks {
+		if !slices.Contains(Names(), name) {
+			t.Errorf("%s is no format", name)
+		}
+	}
+	if mustJSON(t, r.Findings) != before {
+		t.Error("the report itself was changed")
+	}
+}
+
+// The same report with the real tools: xmllint, and GitHub's renderer.
+func TestHostileConsumers(t *testing.T) {
+	const docs = "https://meshvet.example"
+	r := hostileReport(t)
+	for _, format := range []string{"junit", "checkstyle"} {
+		if said := xmllint(t, format, write(t, format, Options{DocsURL: docs}, r)); said != "" {
+			t.Errorf("%s: %s", format, said)
+		}
+	}
+	p := gitHub(t, write(t, "markdown", Options{DocsURL: docs, Edits: edits}, r))
+	checkPage(t, p, docs)
+	want := strings.Join(strings.Fields(strings.NewReplacer("\uffff", "\ufffd", "\ufffe", "\ufffd").Replace(clean(hostile))), " ")
+	shown := 0
+	for _, x := range p.texts {
+		if strings.HasSuffix(x.in, " td") && strings.Join(strings.Fields(strings.ReplaceAll(x.text, "\u200b", "")), " ") == want {
+			shown++
+		}
+	}
+	if shown != len(r.Findings)-1 { // of the object of a cluster, the name is before the message
+		t.Errorf("%d messages are shown as they are, want %d", shown, len(r.Findings)-1)
+	}
+}
+
+// What Markdown shows is what there was, and none of it is markup.
+func FuzzMarkdownText(f *testing.F) {
+	f.Add("plain text, max_connections 50 of outbound|443||a.example")
+	f.Add(hostile)
+	f.Add("@a@b##1 gh-gh-1 www.www. :a:b: ::: _a_b_ a_ _ \\_")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, out := range []string{markdownText(s), strings.TrimSuffix(strings.TrimPrefix(markdownCode(s), "<code>"), "</code>")} {
+			if strings.ContainsAny(out, "\\`*<>[]|~$\n") {
+				t.Errorf("markup in %q", out)
+			}
+			shown := stdhtml.UnescapeString(out)
+			if got, want := strings.ReplaceAll(shown, "\u200b", ""), clean(s); got != want {
+				t.Errorf("%q shows %q, want %q", out, got, want)
+			}
+			if strings.HasPrefix(out, "<") {
+				continue
+			}
+		}
+		if m := references.FindString(stdhtml.UnescapeString(markdownText(s))); m != "" {
+			t.Errorf("%q is a reference in %q", m, markdownText(s))
+		}
+	})
+}
+
+func TestMarkdownText(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"port 443 of api.example, max_connections 50 (1.5s) at a.yaml:27:7", "port 443 of api.example, max_connections 50 (1.5s) at a.yaml:27:7"},
+		{"outbound|443||*.example", "outbound&#124;443&#124;&#124;&#42;.example"},
+		{"spec.ports[0]", "spec.ports&#91;0&#93;"},
+		{"_a_ __b__", "&#95;a&#95; &#95;&#95;b&#95;&#95;"},
+		{"`<b>` & c", "&#96;&#60;b&#62;&#96; &#38; c"},
+		{"@org/team, a@b.example", "@&#8203;org/team, a@&#8203;b.example"},
+		{"#12 org/repo#1 GH-12 # a", "#&#8203;12 org/repo#&#8203;1 GH-&#8203;12 # a"},
+		{"!1 $2 &3 ~a %b 100% 5!", "!&#8203;1 &#36;&#8203;2 &#38;&#8203;3 &#126;&#8203;a %&#8203;b 100% 5!"},
+		{"https://a.example www.a.example", "https:&#8203;//a.example www&#8203;.a.example"},
+		{":octocat: :+1: a:b:c 1:27:7", ":&#8203;octocat: :+1: a:&#8203;b:c 1:27:7"},
+		{"[vulnerability:1] *iteration:1", "&#91;&#8203;vulnerability:1&#93; &#42;&#8203;iteration:1"},
+		{"a\r\nb\u202ec", "a  b\ufffdc"},
+		{"決@決", "決@&#8203;決"},
+	} {
+		if got := markdownText(c.in); got != c.want {
+			t.Errorf("%q: %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // checkLines fails if output for a terminal or log does anything but show lines, or gives a runner a command.
@@ -232,7 +513,7 @@ func checkLines(t *testing.T, out string, commands int) {
 
 var azure = regexp.MustCompile(`##\pL*\[`)
 
-func FuzzText(f *testing.F) {
+func FuzzFormats(f *testing.F) {
 	f.Add("egress/a.yaml", "resolution NONE", "Envoy connects to what the client dialled", "comment", 9, 3, 12, "spec.resolution", true)
 	f.Add("::error::x", "a\x1b[31m", "::error::b ::error::c\n::d", "\u202e\x00\t決 ##vso[task]", 5, 1, 40, "a.b[0]", false)
 	f.Add(" :", "0", "0", "0", 20, 74, 0, "0", true)
@@ -256,22 +537,15 @@ func FuzzText(f *testing.F) {
 			Scopes:   []lint.Scope{{Name: name, Files: []string{name}}},
 			Sources:  map[string]*object.File{name: file},
 		}
-		checkLines(t, string(write(t, "text", Options{}, r)), 0)
+		for _, name := range Names() {
+			hostileChecks[name](t, write(t, name, Options{}, r), r)
+		}
 		checkLines(t, string(write(t, "text", Options{NoExcerpt: true}, r)), 0)
 		checkLines(t, colours.ReplaceAllString(string(write(t, "text", Options{Color: true}, r)), ""), 0)
-		checkLines(t, string(write(t, "compact", Options{}, r)), 0)
-		checkLines(t, string(write(t, "github", Options{}, r)), len(r.Findings)+len(r.Problems))
 		var notes bytes.Buffer
 		if err := Notes(&notes, r, Options{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		checkLines(t, notes.String(), 0)
-		for _, format := range []string{"json", "sarif"} {
-			out := write(t, format, Options{}, r)
-			checkLines(t, string(out), 0)
-			if !json.Valid(out) {
-				t.Errorf("%s is not JSON: %q", format, out)
-			}
-		}
 	})
 }

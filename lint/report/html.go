@@ -28,8 +28,8 @@ var (
 // What of a report one page holds. A page of more would not open in a browser; each bound says on the page what it left out.
 const (
 	maxHTMLFindings = 10_000    // listed, worst first
-	maxHTMLDetails  = 5_500_000 // bytes, estimated, of findings that are told with their excerpt, effect and fixes; the others are a line each
-	maxHTMLBrief    = 4_000_000 // bytes, estimated, of those
+	maxHTMLDetails  = 4_500_000 // bytes, estimated, of findings that are told with their excerpt, effect and fixes; the others are a line each
+	maxHTMLBrief    = 6_500_000 // bytes, estimated, of those
 	maxHTMLAccepted = 500       // of findings that are suppressed or in a baseline
 	maxHTMLNotes    = 500       // of problems, and of files and objects that were not judged
 	maxHTMLChoices  = 500       // of files or namespaces to choose from

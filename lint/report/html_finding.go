@@ -89,7 +89,7 @@ func (p *htmlPage) tell(v *view, findings []*lint.Finding, m *htmlMap) {
 			ids[id] = true
 		}
 		namespaces[x.Namespace], files[x.File] = true, true
-		x.InMap = m.has(i)
+		x.InMap, x.Where = m.has(i), whereabouts(f)
 		if x.Brief = room < 0; x.Brief {
 			p.Brief++
 		} else {
@@ -105,7 +105,6 @@ func (p *htmlPage) tell(v *view, findings []*lint.Finding, m *htmlMap) {
 
 // detail is what a finding tells beside its headline and excerpt.
 func (v *view) detail(f *lint.Finding, x *htmlFinding) {
-	x.Where = whereabouts(f)
 	x.Effect = parts(clean(sentence(object.Abridge(f.Effect))))
 	x.Cause = clean(v.causedNote(f))
 	x.Missing = !f.Location.Exact && f.Location.Range.Start.IsValid() && len(f.Path) > 0
@@ -143,11 +142,11 @@ func parts(s string) []htmlPart {
 
 // size is about how many bytes of the page a finding takes.
 func (x *htmlFinding) size() int {
-	n := briefBytes + written(x.Message, x.Place, x.File, x.File, x.Namespace)
+	n := briefBytes + written(x.Message, x.Place, x.File, x.File, x.Namespace, x.Where)
 	if x.Brief {
 		return n
 	}
-	n += cardBytes - briefBytes + written(x.Where)
+	n += cardBytes - briefBytes
 	for _, p := range slices.Concat(x.Effect, x.Remedy) {
 		n += written(p.Text, p.Code)
 	}

@@ -22,16 +22,18 @@ const (
 
 // What of a map one page holds.
 const (
-	maxHTMLHosts  = 2_000
-	maxHTMLHops   = 20_000
-	maxHTMLFields = 400_000   // settings of all hops together; equal ones are written once, but each takes a place
-	maxMapTexts   = 6_000_000 // bytes of all texts, escaped
-	maxRefs       = 50        // objects in one list
-	maxCaveats    = 24        // of a hop, a host or the map
-	maxUnreached  = 300       // rules without a host
-	maxPlaces     = 60        // nodes that one finding leads to
-	maxStatic     = 2_500_000 // bytes, about, of the tables that are there without a script
-	everyone      = "*"
+	maxHTMLHosts   = 2_000
+	maxHTMLHops    = 20_000
+	maxHTMLFields  = 400_000   // settings of all hops together; equal ones are written once, but each takes a place
+	maxFieldTexts  = 4_000_000 // bytes of all texts, escaped, after which settings are left out
+	maxMapTexts    = 5_500_000 // bytes of all texts, escaped, after which hosts are
+	maxRefs        = 50        // objects in one list
+	maxCaveats     = 24        // of a hop, a host or the map
+	maxUnreached   = 300       // rules without a host
+	maxPlaces      = 60        // nodes that one finding leads to
+	maxStatic      = 2_500_000 // bytes, about, of the settings that are there without a script
+	maxStaticHosts = 1_500_000 // bytes, about, of the hosts that are
+	everyone       = "*"
 )
 
 // htmlEgress is the map as the template shows it: the reason why there is none, and the tables for readers without a script.
@@ -43,6 +45,7 @@ type htmlEgress struct {
 	Notes               []string
 	Shown, TableLeftOut int
 	UnreachedLeftOut    int
+	HostsLeftOut        int // of Hosts
 }
 
 type (
@@ -263,7 +266,7 @@ func (m *htmlMap) build() {
 		s := &m.from.Scopes[i]
 		for j := range s.Hosts {
 			h := &s.Hosts[j]
-			if len(m.data.Hosts) == maxHTMLHosts || m.bytes > 2*maxMapTexts {
+			if len(m.data.Hosts) == maxHTMLHosts || m.bytes > maxMapTexts {
 				leftOut++
 				continue
 			}
@@ -326,7 +329,7 @@ func (m *htmlMap) hop(h *egress.Hop, fields *int) mapHop {
 	facts := slices.Concat(factsOf(h), h.Facts, h.Caveats)
 	out.Facts = m.list(facts)
 	for i := range h.Fields {
-		if *fields++; *fields > maxHTMLFields || m.bytes > maxMapTexts {
+		if *fields++; *fields > maxHTMLFields || m.bytes > maxFieldTexts {
 			m.cut = "not all settings are shown"
 			break
 		}
@@ -525,7 +528,7 @@ func (m *htmlMap) tables(e *htmlEgress) {
 		}
 		return strings.Join(parts, ", ")
 	}
-	room := maxStatic
+	room, rows := maxStatic, maxStaticHosts
 	for i := range m.data.Hosts {
 		h := &m.data.Hosts[i]
 		out := htmlHost{Name: t(h.Name), Scope: t(h.Scope), Clients: t(h.Clients), Entries: refs(h.Entries)}
@@ -574,7 +577,12 @@ func (m *htmlMap) tables(e *htmlEgress) {
 		if worst > lint.Off {
 			out.Worst = worst.String()
 		}
-		if room -= sizeOf(tables); room > 0 {
+		if rows -= 150 + written(out.Name, out.Clients, out.Ports, out.Entries); rows < 0 {
+			e.HostsLeftOut++
+			e.TableLeftOut++
+			continue
+		}
+		if room -= sizeOf(tables) + written(out.Name, out.Scope) + written(out.Notes...); room > 0 {
 			out.Tables = tables
 		} else {
 			e.TableLeftOut++
@@ -619,9 +627,9 @@ func (m *htmlMap) lostRules(e *htmlEgress) {
 func sizeOf(tables []htmlTable) int {
 	n := 400
 	for _, t := range tables {
-		n += 300 + len(t.Caption) + len(t.Rules)
+		n += 300 + written(t.Caption, t.Rules, t.Routes, t.Note) + written(t.Facts...)
 		for _, f := range t.Fields {
-			n += 80 + len(f.Name) + len(f.Value) + len(f.Source) + len(f.Envoy)
+			n += 120 + written(f.Name, f.Value, f.Source, f.Envoy)
 		}
 	}
 	return n

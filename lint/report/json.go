@@ -42,6 +42,12 @@ type (
 		Fingerprint string           `json:"fingerprint"`
 		Suppressed  *jsonSuppression `json:"suppressed"`
 		Caused      bool             `json:"caused"` // by a change in another file
+		Rendered    *jsonRendered    `json:"rendered"`
+	}
+	// jsonRendered says what a finding was rendered by: kustomizations and charts, and the line that the first of them has.
+	jsonRendered struct {
+		By   []string `json:"by"`
+		Line string   `json:"line"`
 	}
 	jsonObject struct {
 		Kind      object.Kind `json:"kind"`
@@ -220,6 +226,9 @@ func (v *view) findingOf(f entry) jsonFinding {
 		Fixes:       make([]jsonFix, 0, len(f.Fixes)),
 		Fingerprint: f.Fingerprint(),
 		Caused:      f.Caused,
+	}
+	if m := f.Rendered; m != nil {
+		out.Rendered = &jsonRendered{append([]string{}, m.By...), object.Abridge(m.Line())}
 	}
 	if s := f.suppression; s != nil {
 		out.Suppressed = &jsonSuppression{Reason: s.Reason, Where: s.Where.String(), Until: s.Until}

@@ -93,7 +93,7 @@ func acceptedWhere(s *lint.Suppression) string {
 		parts = append(parts, fmt.Sprintf("accepted on line %d", start.Line))
 	}
 	if s.Until != "" {
-		parts = append(parts, "until "+s.Until)
+		parts = append(parts, "until "+clean(s.Until))
 	}
 	if len(parts) == 0 {
 		return ""

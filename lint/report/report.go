@@ -73,6 +73,9 @@ var formats = [...]struct {
 	{"sarif", writeSARIF},
 	{"junit", writeJUnit},
 	{"github", writeGitHub},
+	{"gitlab", writeGitLab},
+	{"checkstyle", writeCheckstyle},
+	{"markdown", writeMarkdown},
 	{"html", writeHTML},
 }
 
@@ -182,8 +185,34 @@ func (v *view) accepted() (suppressed, known int) {
 	return len(v.Suppressed) - known, known
 }
 
-// causedNote says of a finding that the change which brings it in is elsewhere; "" of any other.
+// causedNote says what a reader of a finding's file would wonder about: that the change which brings it in is elsewhere, or that the object
+// is made from the file by something else; "" of any other.
 func (v *view) causedNote(f *lint.Finding) string {
+	note := v.changeNote(f)
+	if f.Rendered != nil {
+		rendered := "rendered " + renderedNote(f)
+		if note != "" {
+			return rendered + "; " + note
+		}
+		return rendered
+	}
+	return note
+}
+
+// renderedNote names what renders an object.
+func renderedNote(f *lint.Finding) string {
+	names, more := f.Rendered.By, ""
+	if n := len(names) - mostRenderings; n > 0 {
+		names, more = names[:mostRenderings], fmt.Sprintf(" and %d more", n)
+	}
+	return "by " + strings.Join(names, ", ") + more
+}
+
+// mostRenderings is how many kustomizations and charts a sentence names.
+const mostRenderings = 5
+
+// changeNote says of a finding that the change which brings it in is elsewhere; "" of any other.
+func (v *view) changeNote(f *lint.Finding) string {
 	if !f.Caused || v.Since == nil {
 		return ""
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	want := []string{"text", "compact", "json", "sarif", "github"}
+	want := []string{"text", "compact", "json", "sarif", "junit", "github", "gitlab", "checkstyle", "markdown", "html"}
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Error(diff)
 	}
@@ -27,12 +27,13 @@ func TestNames(t *testing.T) {
 }
 
 func TestNamedUnknown(t *testing.T) {
-	const list = "the formats are text, compact, json, sarif, github"
+	list := "the formats are " + strings.Join(Names(), ", ")
 	for _, c := range []struct{ name, want string }{
 		{"jsn", `unknown format "jsn": did you mean "json"? ` + list},
 		{"JSON", `unknown format "JSON": did you mean "json"? ` + list},
 		{"sarfi", `unknown format "sarfi": did you mean "sarif"? ` + list},
-		{"gitlab", `unknown format "gitlab": ` + list},
+		{"teamcity", `unknown format "teamcity": ` + list},
+		{"gitlba", `unknown format "gitlba": did you mean "gitlab"? ` + list},
 		{"yaml", `unknown format "yaml": ` + list},
 		{"", `unknown format "": ` + list},
 		{strings.Repeat("x", 20), `unknown format "xxxxxxxxxxxxxxxxxxxx": ` + list},
@@ -101,12 +102,16 @@ func TestMinSeverityHoldsInEveryFormat(t *testing.T) {
 		{"json", func(out string) int { return strings.Count(out, `"fingerprint"`) }},
 		{"sarif", func(out string) int { return strings.Count(out, `"ruleId"`) }},
 		{"github", func(out string) int { return strings.Count(out, "\n") - strings.Count(out, "title=problem") }},
+		{"junit", func(out string) int { return strings.Count(out, "&#xA;page: ") }},
+		{"gitlab", func(out string) int { return strings.Count(out, `"check_name"`) - strings.Count(out, `"problem-`) }},
+		{"checkstyle", func(out string) int { return strings.Count(out, "<error") - strings.Count(out, "meshvet.problem") }},
+		{"markdown", func(out string) int { return strings.Count(out, "\n| [") }},
 	} {
 		for s, want := range map[lint.Severity]int{
 			lint.Off: len(r.Findings), lint.Info: len(r.Findings),
 			lint.Warning: len(r.Findings) - r.Count(lint.Info), lint.Error: r.Count(lint.Error),
 		} {
-			out := string(write(t, c.format, Options{MinSeverity: s}, r))
+			out := string(write(t, c.format, Options{MinSeverity: s, DocsURL: "https://meshvet.example"}, r))
 			if got := c.count(out); got != want {
 				t.Errorf("%s from %s: %d findings, want %d\n%s", c.format, s, got, want, out)
 			}

@@ -76,7 +76,7 @@ func TestJSONFieldOrder(t *testing.T) {
 	if err := json.Unmarshal(write(t, "json", Options{}, r), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want = "id name severity message effect object path location related fixes fingerprint suppressed caused"
+	want = "id name severity message effect object path location related fixes fingerprint suppressed caused rendered"
 	if s := strings.Join(topKeys(t, doc.Findings[0]), " "); s != want {
 		t.Errorf("fields of a finding: %s, want %s", s, want)
 	}
@@ -111,13 +111,26 @@ func TestSARIFMeetsOfficialSchema(t *testing.T) {
 			t.Run(g.name, func(t *testing.T) { validate(t, schema, write(t, g.format, g.opt, g.report(t))) })
 		}
 	}
-	t.Run("refuses", func(t *testing.T) {
-		good := string(write(t, "sarif", Options{}, fixture(t)))
-		bad := strings.Replace(good, `"columnKind": "unicodeCodePoints"`, `"columnKind": "bytes"`, 1)
-		if bad == good || schema.Validate(decode(t, []byte(bad))) == nil {
-			t.Error("the schema passes a column kind that SARIF does not have")
-		}
-	})
+	// A log that is not as the schema says must not pass, also in its fixes and related places, or passing means nothing.
+	for _, c := range []struct{ old, new string }{
+		{`"columnKind": "unicodeCodePoints"`, `"columnKind": "bytes"`},
+		{`"artifactChanges": [`, `"changes": [`},
+		{`"deletedRegion": {`, `"deleted": {`},
+		{`"insertedContent": {`, `"insertedContent": {"line": 1, `},
+		{"\"relatedLocations\": [\n", "\"relatedLocations\": [1,\n"},
+		{`"id": 1,`, `"id": -2,`},
+	} {
+		t.Run("refuses "+c.new, func(t *testing.T) {
+			good := string(write(t, "sarif", Options{Edits: edits}, fixture(t)))
+			bad := strings.Replace(good, c.old, c.new, 1)
+			if bad == good {
+				t.Fatalf("the log has no %s", c.old)
+			}
+			if schema.Validate(decode(t, []byte(bad))) == nil {
+				t.Errorf("passes with %s instead of %s", c.new, c.old)
+			}
+		})
+	}
 }
 
 // officialSARIFSchema takes the schema of OASIS from the source of the SARIF library, which carries it unchanged but does not

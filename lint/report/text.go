@@ -72,6 +72,9 @@ func writeText(w *bufio.Writer, v *view) error {
 func fixHint(v *view) string {
 	safe, unsafe := 0, 0
 	for i := range v.Findings {
+		if inCluster(v.Findings[i].Location) { // fixes are made in files
+			continue
+		}
 		switch v.Findings[i].Offers() {
 		case lint.Safe:
 			if v.opt.Fixed == lint.NoFix {
@@ -119,15 +122,22 @@ type textWriter struct {
 func (t *textWriter) finding(f *lint.Finding) {
 	fmt.Fprintln(&t.buf, headline(f, t.pens))
 	x, found := excerpt{}, false
-	if !t.opt.NoExcerpt {
+	instead := t.renderedInstead(f)
+	if !t.opt.NoExcerpt && !instead {
 		x, found = t.excerpter.at(f.Location)
 	}
 	number := "   "
 	if found {
 		number = fmt.Sprintf("%3d", f.Location.Range.Start.Line)
 	}
+	if instead && !t.opt.NoExcerpt {
+		x, found = (&excerpter{sources: map[string]*object.File{f.Rendered.At.File: f.Rendered.File}}).at(f.Rendered.At)
+	}
 	indent := strings.Repeat(" ", len(number)+1)
 	missing := !f.Location.Exact && f.Location.Range.Start.IsValid() && len(f.Path) > 0
+	if f.Rendered != nil {
+		missing = !f.Rendered.At.Exact && f.Rendered.At.Range.Start.IsValid() && len(f.Path) > 0
+	}
 
 	if where := whereabouts(f); where != "" {
 		if missing && !found {
@@ -144,12 +154,28 @@ func (t *textWriter) finding(f *lint.Finding) {
 		}
 		fmt.Fprintf(&t.buf, "%s%s %s%s\n", indent, gutter, strings.Repeat(" ", x.pad), caret)
 	}
+	if f.Rendered != nil {
+		note := renderedNote(f)
+		if instead && found {
+			note += "; the line above is what comes out, which " + f.Location.File + " does not hold"
+		}
+		t.prose(indent, "rendered", note)
+	}
 	t.prose(indent, "effect", f.Effect)
 	for _, r := range f.Related {
 		fmt.Fprintf(&t.buf, "%s%s: %s\n", indent, place(r.Location), clean(r.Message))
 	}
-	t.prose(indent, "cause", t.causedNote(f))
+	t.prose(indent, "cause", t.changeNote(f))
 	t.prose(indent, "help", help(f))
+}
+
+// renderedInstead says whether the line of the source that a finding points at does not show what was rendered of it.
+func (t *textWriter) renderedInstead(f *lint.Finding) bool {
+	if f.Rendered == nil || !f.Rendered.At.Range.Start.IsValid() {
+		return false
+	}
+	source := t.Sources[f.Location.File]
+	return source == nil || strings.TrimSpace(source.Line(f.Location.Range.Start.Line)) != strings.TrimSpace(f.Rendered.Line())
 }
 
 // whereabouts names the object and the field, which the excerpt seldom shows.

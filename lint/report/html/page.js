@@ -184,22 +184,33 @@
   const state = { zoom: 1, current: '', selected: '', from: -1 };
   let nodes = [], byId = new Map(), svg = null, size = { w: 0, h: 0 };
 
-  const char = (() => { // width of letters in pixels
+  // widthOf measures texts in the fonts of the map without laying anything out.
+  const widthOf = (() => {
     const s = draw(canvas, 'svg', { width: 0, height: 0, 'aria-hidden': 'true' });
-    const measure = (cls, text) => {
-      const g = draw(s, 'g', { class: 'node' });
-      const n = draw(g, 'text', { class: cls }, text).getComputedTextLength() / text.length;
-      return n || 7;
-    };
-    const out = { mono: measure('mono', 'abcdefghijklmnop.com'), sans: measure('', 'payments clients every'), bold: 1.15 * measure('', 'payments clients every'), sub: measure('sub', 'payments clients every') };
+    const fonts = {};
+    for (const kind of ['sans', 'mono', 'sub', 'bold']) {
+      const style = getComputedStyle(draw(draw(s, 'g', { class: kind === 'bold' ? 'node group' : 'node' }), 'text', { class: kind }, 'a'));
+      fonts[kind] = style.fontWeight + ' ' + style.fontSize + ' ' + style.fontFamily;
+    }
     s.remove();
-    return out;
+    const pen = document.createElement('canvas').getContext('2d');
+    let last = '';
+    return (text, kind) => {
+      if (last !== kind) pen.font = fonts[last = kind];
+      return pen.measureText(text).width;
+    };
   })();
-  const cut = (text, width, kind) => {
-    const n = Math.max(3, Math.floor(width / char[kind]));
-    const runes = [...text];
-    return runes.length <= n ? text : runes.slice(0, n - 1).join('') + '…';
-  };
+  // cut shortens a text to a width.
+  function cut(text, width, kind) {
+    if (text.length * 9 < width && /^[ -~]*$/.test(text) || widthOf(text, kind) <= width) return text;
+    const runes = [...text.slice(0, 200)];
+    let few = 0, many = runes.length;
+    while (few < many) {
+      const n = (few + many + 1) >> 1;
+      if (widthOf(runes.slice(0, n).join('') + '…', kind) <= width) few = n; else many = n - 1;
+    }
+    return runes.slice(0, few).join('') + '…';
+  }
 
   function groups() {
     const by = $('group').value === 'o' ? 'owner' : 'clients';
@@ -329,14 +340,16 @@
   function drawNode(n) {
     const cls = ['node', n.kind, n.worst, n.own ? 'own' : ''].filter(Boolean).join(' ');
     const h = high(n);
-    const g = draw(svg, 'g', {
-      class: cls, id: 'n-' + n.id, role: 'treeitem', tabindex: -1, 'aria-level': n.level, transform: `translate(${n.x} ${n.y})`,
-      'aria-expanded': n.expanded, 'aria-label': n.label + (n.worst ? '; ' + plural(n.found.length, 'finding') + ', worst ' + n.worst : ''),
+    const g = draw(svg, 'g', { class: cls, transform: `translate(${n.x} ${n.y})` });
+    const item = draw(g, 'g', {
+      class: 'item', id: 'n-' + n.id, role: 'treeitem', tabindex: -1, 'aria-level': n.level, 'aria-expanded': n.expanded,
+      'aria-label': n.label + (n.worst ? '; ' + plural(n.found.length, 'finding') + ', worst ' + n.worst : ''),
     });
     n.g = g;
-    draw(g, 'title', {}, n.label);
-    draw(g, 'rect', { width: n.w, height: h, rx: 4 });
-    // The parts are hidden from readers of the screen: the label says the same in words.
+    n.item = item;
+    draw(item, 'title', {}, n.label);
+    draw(item, 'rect', { width: n.w, height: h, rx: 4 });
+    // What is written on it is beside the item, and hidden from readers of the screen: the item's label says it in words.
     const left = n.kind === 'group' ? 24 : 9, count = n.worst ? String(n.found.length) : '', right = n.w - 8 - (count ? count.length * 7 + 16 : 0);
     draw(g, 'text', { class: n.mono ? 'mono' : null, x: left, y: 16.5, 'aria-hidden': 'true' }, cut(n.text, right - left - (count ? 4 : 0), n.mono ? 'mono' : n.kind === 'group' ? 'bold' : 'sans'));
     if (n.kind === 'group') draw(g, 'path', { class: 'edge', d: n.expanded ? 'M9 10l4 4 4-4' : 'M11 8l4 4-4 4' });
@@ -360,17 +373,17 @@
     for (const n of nodes) {
       const on = n.id === state.selected;
       n.g.classList.toggle('sel', on);
-      n.g.setAttribute('aria-selected', on);
+      n.item.setAttribute('aria-selected', on);
       n.g.classList.toggle('kin', !on && n.kind === 'rule' && n.rules.some(r => rules.has(r)));
     }
   }
   // roam makes one node the one that Tab reaches.
   function roam(focus) {
-    for (const n of nodes) n.g.setAttribute('tabindex', n.id === state.current ? 0 : -1);
+    for (const n of nodes) n.item.setAttribute('tabindex', n.id === state.current ? 0 : -1);
     if (focus && byId.has(state.current)) {
       const n = byId.get(state.current);
       reveal(n);
-      n.g.focus({ preventScroll: true });
+      n.item.focus({ preventScroll: true });
     }
   }
   function reveal(n) {
@@ -421,7 +434,7 @@
   }
   canvas.addEventListener('click', e => {
     const g = e.target.closest('.node');
-    if (g && !dragged) activate(byId.get(g.id.slice(2)));
+    if (g && !dragged) activate(byId.get(g.firstElementChild.id.slice(2)));
   });
   canvas.addEventListener('keydown', e => {
     const n = byId.get(state.current), i = nodes.indexOf(n);

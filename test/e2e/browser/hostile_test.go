@@ -23,6 +23,7 @@ var hostile = []string{
 
 // A manifest whose names, hosts and values are hostile is shown as text: nothing runs, nothing is asked for, nothing is an element.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var b strings.Builder
 	for i, h := range hostile {

@@ -31,6 +31,7 @@ import (
 
 // What all tests share. TestMain sets it.
 var (
+	work    string          // a folder that is removed at the end
 	meshvet string          // the program
 	browser context.Context // of the running Chromium
 	missing string          // why there is no Chromium
@@ -52,24 +53,21 @@ func run(m *testing.M) (code int, err error) {
 		missing = "there is no chromium; install the Debian package chromium, or run .ci/packages as root"
 		return m.Run(), nil
 	}
-	folder, err := os.MkdirTemp("", "meshvet-browser-")
-	if err != nil {
+	if work, err = os.MkdirTemp("", "meshvet-browser-"); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if meshvet = os.Getenv("MESHVET_BINARY"); meshvet == "" {
-		meshvet = filepath.Join(folder, "meshvet")
-		build := exec.Command("go", "build", "-trimpath", "-o", meshvet, "./cmd/meshvet")
-		build.Dir = filepath.Join("..", "..", "..")
-		if out, err := build.CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("build meshvet: %w\n%s", err, out)
-		}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	meshvet = filepath.Join(work, "meshvet")
+	build := exec.Command("go", "build", "-o", meshvet, "./cmd/meshvet")
+	build.Dir = filepath.Join("..", "..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build meshvet: %w\n%s", err, out)
 	}
 	if axe, err = readAxe(); err != nil {
 		return 1, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(folder, "profile")),
+		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(work, "profile")),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-domain-reliability", true),
 		chromedp.Flag("force-prefers-reduced-motion", true), chromedp.WindowSize(1400, 1000),
 	)
@@ -117,7 +115,11 @@ func need(t *testing.T, lacking string) {
 func lint(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	need(t, missing)
-	out := filepath.Join(t.TempDir(), "report.html")
+	return lintTo(t, filepath.Join(t.TempDir(), "report.html"), dir, args...)
+}
+
+func lintTo(t *testing.T, out, dir string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), meshvet, append([]string{"lint", "--config", os.DevNull, "--format", "html=" + out}, args...)...)
 	cmd.Dir = dir
 	var errs bytes.Buffer

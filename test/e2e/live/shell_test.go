@@ -33,10 +33,13 @@ func execConfig(command string, args ...string) *clientcmdapi.ExecConfig {
 	}
 }
 
-// rank is 0 for what an administrator does, 1 for meshvet.
+// rank is 0 for what an administrator does, 1 for meshvet lint, 2 for what else meshvet does.
 func rank(command string) int {
-	if strings.Contains(command, "meshvet lint") {
+	switch {
+	case strings.Contains(command, "meshvet lint"):
 		return 1
+	case strings.Contains(command, "meshvet "):
+		return 2
 	}
 	return 0
 }

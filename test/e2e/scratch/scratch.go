@@ -64,7 +64,7 @@ func (h *Home) prepare(ctx context.Context) error {
 	h.Environ = append(h.Environ,
 		"HOME="+h.Dir, "XDG_CONFIG_HOME="+filepath.Join(h.Dir, ".config"), "XDG_CACHE_HOME="+filepath.Join(h.Dir, ".cache"), "GIT_CONFIG_NOSYSTEM=1",
 		// Modules and compiled packages come from the machine's caches, where `make build` leaves them: the flags are the same.
-		"GOMODCACHE="+modules, "GOCACHE="+builds, "GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath -ldflags=-w",
+		"GOMODCACHE="+modules, "GOCACHE="+builds, "GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath '-ldflags=-s -w'",
 	)
 	config := fmt.Sprintf(`[user]
 	name = a

@@ -65,6 +65,7 @@ func Build(ctx context.Context, meshes []lint.Mesh, opt Options) (*Map, error) {
 			hosts = append(hosts, wanted{i, h, rankOf(meshes[i].Index, h, opt.First)})
 		}
 	}
+	hosts = onlyJudged(meshes, hosts)
 	p.Note = func(string, ...any) {}
 	out := &Map{}
 	slices.SortStableFunc(hosts, func(a, b wanted) int { return cmp.Compare(a.rank, b.rank) })
@@ -87,13 +88,48 @@ func Build(ctx context.Context, meshes []lint.Mesh, opt Options) (*Map, error) {
 		s := Scope{Name: ix.Settings().Scope, Hosts: told[i], Notes: atMost(maxNotes, notes[i])}
 		slices.SortFunc(s.Hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
 		for o := range ix.All(object.DestinationRule) {
-			if r := ix.Rule(o); r != nil && len(ix.ReachOf(r)) == 0 {
+			if r := ix.Rule(o); r != nil && judges(&meshes[i], o) && len(ix.ReachOf(r)) == 0 {
 				s.Unreached = append(s.Unreached, Rule{refTo(o, "spec", "host"), o.Spec().Get("host").Str()})
 			}
 		}
-		out.Scopes = append(out.Scopes, s)
+		if len(meshes) == 1 || len(s.Hosts)+len(s.Unreached)+len(s.Notes) > 0 {
+			out.Scopes = append(out.Scopes, s)
+		}
 	}
 	return out, nil
+}
+
+func judges(m *lint.Mesh, o *object.Object) bool { return m.Judges == nil || m.Judges(o) }
+
+// onlyJudged leaves out hosts that another mesh tells: of meshes with the same files under other configurations, the one by which a host's
+// objects are judged does, else the first.
+func onlyJudged(meshes []lint.Mesh, hosts []wanted) []wanted {
+	if !slices.ContainsFunc(meshes, func(m lint.Mesh) bool { return m.Judges != nil }) {
+		return hosts
+	}
+	type id struct {
+		scope string
+		host  mesh.Host
+	}
+	idOf := func(w wanted) id { return id{meshes[w.mesh].Index.Settings().Scope, w.host} }
+	told := map[id]bool{}
+	judged := make([]bool, len(hosts))
+	for i, w := range hosts {
+		m := &meshes[w.mesh]
+		judged[i] = slices.ContainsFunc(m.Index.Targets(w.host), func(t *mesh.Target) bool { return judges(m, t.Object) }) ||
+			slices.ContainsFunc(m.Index.RulesReaching(w.host), func(r *mesh.DestinationRule) bool { return judges(m, r.Object) })
+		if judged[i] {
+			told[idOf(w)] = true
+		}
+	}
+	var out []wanted
+	for i, w := range hosts {
+		if judged[i] || !told[idOf(w)] {
+			told[idOf(w)] = true
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // atMost cuts notes that are more than n, and says so.

@@ -273,7 +273,7 @@ const maxWarnings = 20 // a hostile chart can cause any number
 func (w *warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 // Handle keeps a warning. What comes from package log has the level info, and is a warning too if it calls itself so.
-func (w *warnings) Handle(_ context.Context, record slog.Record) error { //nolint:gocritic // a slog.Handler is given a record
+func (w *warnings) Handle(_ context.Context, record slog.Record) error {
 	text := record.Message
 	if record.Level < slog.LevelWarn {
 		after, is := strings.CutPrefix(strings.ToLower(text), "warning: ")

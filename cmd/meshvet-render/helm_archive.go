@@ -51,7 +51,7 @@ func (c *chartLoader) measure(packed []byte, where string) error {
 	if err != nil {
 		return broken(err)
 	}
-	defer unzipped.Close()
+	defer unzipped.Close() //nolint:errcheck // it was only read
 	// What is between the files counts for nothing, but takes its time.
 	all := &io.LimitedReader{R: unzipped, N: 2*c.limits.Unpacked + 1}
 	files := tar.NewReader(all)

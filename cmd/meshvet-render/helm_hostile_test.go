@@ -36,113 +36,127 @@ func failure(t *testing.T, h *render.Helm, l render.Limits) (message, file strin
 	return f.Message, f.File
 }
 
+// folder is one in which a test makes a chart.
+type folder struct {
+	*testing.T
+	dir string
+}
+
+func (f folder) write(name, text string) {
+	f.Helper()
+	write(f.T, filepath.Join(f.dir, name), text)
+}
+
+// link makes a link to a target, which is taken as it is.
+func (f folder) link(target, name string) {
+	f.Helper()
+	name = filepath.Join(f.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	if err := os.Symlink(target, name); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // TestHelmFolders has folders that lead out of themselves, or have no end.
 func TestHelmFolders(t *testing.T) {
 	small := render.DefaultLimits()
 	small.Files, small.Unpacked = 50, 1<<20
-	link := func(t *testing.T, target, name string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(target, name); err != nil {
-			t.Fatal(err)
-		}
-	}
 	tests := []struct {
 		name       string
-		make       func(t *testing.T, dir string) // dir/chart has a Chart.yaml
+		make       func(f folder) // its chart has a Chart.yaml
 		want, file string
 	}{
-		{"a link out", func(t *testing.T, dir string) { link(t, "/etc/hostname", dir+"/chart/templates/a.yaml") },
+		{"a link out", func(f folder) { f.link("/etc/hostname", "chart/templates/a.yaml") },
 			"this link leads to /etc/hostname, outside of", "chart/templates/a.yaml"},
-		{"a relative link out", func(t *testing.T, dir string) { link(t, "../../../../../../../../etc", dir+"/chart/templates/etc") },
+		{"a relative link out", func(f folder) { f.link("../../../../../../../../etc", "chart/templates/etc") },
 			"this link leads to /etc, outside of", "chart/templates/etc"},
-		{"a link to nothing", func(t *testing.T, dir string) { link(t, "nothing", dir+"/chart/a") },
+		{"a link to nothing", func(f folder) { f.link("nothing", "chart/a") },
 			"this link cannot be followed", "chart/a"},
-		{"a link to itself", func(t *testing.T, dir string) { link(t, "a", dir+"/chart/a") },
+		{"a link to itself", func(f folder) { f.link("a", "chart/a") },
 			"this link cannot be followed", "chart/a"},
-		{"a link to the folder it is in", func(t *testing.T, dir string) { link(t, "../..", dir+"/chart/templates/a/b") },
+		{"a link to the folder it is in", func(f folder) { f.link("../..", "chart/templates/a/b") },
 			"this link leads to a folder that it is in", "chart/templates/a/b"},
-		{"two folders that lead to each other", func(t *testing.T, dir string) {
-			link(t, "../b", dir+"/chart/a/b")
-			link(t, "../a", dir+"/chart/b/a")
+		{"two folders that lead to each other", func(f folder) {
+			f.link("../b", "chart/a/b")
+			f.link("../a", "chart/b/a")
 		}, "this link leads to a folder that it is in", "chart/b/a"},
-		{"links that are ever more", func(t *testing.T, dir string) {
-			write(t, dir+"/chart/0/file", "")
+		{"links that are ever more", func(f folder) {
+			f.write("chart/0/file", "")
 			for i := range 12 {
-				link(t, fmt.Sprintf("../%d", i), fmt.Sprintf("%s/chart/%d/a", dir, i+1))
-				link(t, fmt.Sprintf("../%d", i), fmt.Sprintf("%s/chart/%d/b", dir, i+1))
+				f.link(fmt.Sprintf("../%d", i), fmt.Sprintf("chart/%d/a", i+1))
+				f.link(fmt.Sprintf("../%d", i), fmt.Sprintf("chart/%d/b", i+1))
 			}
 		}, "the chart has more than 50 files", ""},
-		{"a pipe", func(t *testing.T, dir string) {
-			if err := syscall.Mkfifo(dir+"/chart/pipe", 0o600); err != nil {
-				t.Fatal(err)
+		{"a pipe", func(f folder) {
+			if err := syscall.Mkfifo(f.dir+"/chart/pipe", 0o600); err != nil {
+				f.Fatal(err)
 			}
 		}, "this is no regular file", "chart/pipe"},
-		{"many files", func(t *testing.T, dir string) {
+		{"many files", func(f folder) {
 			for i := range 60 {
-				write(t, fmt.Sprintf("%s/chart/%d", dir, i), "")
+				f.write(fmt.Sprintf("chart/%d", i), "")
 			}
 		}, "the chart has more than 50 files", ""},
-		{"many folders", func(t *testing.T, dir string) {
+		{"many folders", func(f folder) {
 			for i := range 600 {
-				if err := os.Mkdir(fmt.Sprintf("%s/chart/%d", dir, i), 0o755); err != nil {
-					t.Fatal(err)
+				if err := os.Mkdir(fmt.Sprintf("%s/chart/%d", f.dir, i), 0o755); err != nil {
+					f.Fatal(err)
 				}
 			}
 		}, "the chart has more than 50 files", ""},
-		{"large files", func(t *testing.T, dir string) {
-			write(t, dir+"/chart/a", strings.Repeat("a", 600<<10))
-			write(t, dir+"/chart/b", strings.Repeat("a", 600<<10))
+		{"large files", func(f folder) {
+			f.write("chart/a", strings.Repeat("a", 600<<10))
+			f.write("chart/b", strings.Repeat("a", 600<<10))
 		}, "the files of the chart have more than 1024 KiB together", ""},
-		{"charts in charts in charts", func(t *testing.T, dir string) {
+		{"charts in charts in charts", func(f folder) {
 			for i := range 40 {
-				write(t, dir+"/chart/"+strings.Repeat("charts/a/", i)+"Chart.yaml", chartYAML)
+				f.write("chart/"+strings.Repeat("charts/a/", i)+"Chart.yaml", chartYAML)
 			}
 		}, "charts are in charts, more than 32 deep", "chart" + strings.Repeat("/charts/a", 33)},
-		{"a .helmignore that leads out", func(t *testing.T, dir string) { link(t, "/etc/passwd", dir+"/chart/.helmignore") },
+		{"a .helmignore that leads out", func(f folder) { f.link("/etc/passwd", "chart/.helmignore") },
 			"this link leads to /etc/passwd", "chart/.helmignore"},
-		{"values that double", func(t *testing.T, dir string) {
+		{"values that double", func(f folder) {
 			text := "a0: &a0 [x]\n"
 			for i := range 40 {
 				text += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
 			}
-			write(t, dir+"/chart/values.yaml", text)
+			f.write("chart/values.yaml", text)
 		}, "excessive aliasing", "chart/values.yaml"},
-		{"what is no text", func(t *testing.T, dir string) {
-			write(t, dir+"/chart/templates/a.yaml", "\x00\x01\xff{{ printf \"%c\" 7 }}")
+		{"what is no text", func(f folder) {
+			f.write("chart/templates/a.yaml", "\x00\x01\xff{{ printf \"%c\" 7 }}")
 		}, "the template renders what is no YAML", "chart/templates/a.yaml"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir+"/chart/Chart.yaml", chartYAML)
-			tt.make(t, dir)
-			message, file := failure(t, &render.Helm{Chart: dir + "/chart", Root: dir}, small)
+			f := folder{t, t.TempDir()}
+			f.write("chart/Chart.yaml", chartYAML)
+			tt.make(f)
+			message, file := failure(t, &render.Helm{Chart: f.dir + "/chart", Root: f.dir}, small)
 			if !strings.Contains(message, tt.want) || file != tt.file {
 				t.Errorf("said %q of %q", message, file)
 			}
 		})
 	}
 	t.Run("links that are fine", func(t *testing.T) {
-		dir := t.TempDir()
-		write(t, dir+"/chart/Chart.yaml", chartYAML)
-		write(t, dir+"/chart/.helmignore", "secret\n")
-		write(t, dir+"/shared/entry.yaml", "kind: ServiceEntry\n")
-		link(t, "../../shared", dir+"/chart/templates/shared")
-		link(t, filepath.Join(dir, "shared", "entry.yaml"), dir+"/chart/templates/again.yaml")
-		link(t, "/etc/shadow", dir+"/chart/secret")
-		answer, err := renderHelm(t.Context(), &render.Helm{Chart: dir + "/chart", Root: dir}, small)
+		f := folder{t, t.TempDir()}
+		f.write("chart/Chart.yaml", chartYAML)
+		f.write("chart/.helmignore", "secret\n")
+		f.write("shared/entry.yaml", "kind: ServiceEntry\n")
+		f.link("../../shared", "chart/templates/shared")
+		f.link(filepath.Join(f.dir, "shared", "entry.yaml"), "chart/templates/again.yaml")
+		f.link("/etc/shadow", "chart/secret")
+		answer, err := renderHelm(t.Context(), &render.Helm{Chart: f.dir + "/chart", Root: f.dir}, small)
 		if err != nil || len(answer.Documents) != 2 {
 			t.Errorf("rendered %v, error %v", answer, err)
 		}
 	})
 	t.Run("a chart outside", func(t *testing.T) {
-		dir, out := t.TempDir(), t.TempDir()
+		f, out := folder{t, t.TempDir()}, t.TempDir()
 		write(t, out+"/Chart.yaml", chartYAML)
-		link(t, out, dir+"/chart")
-		if message, _ := failure(t, &render.Helm{Chart: dir + "/chart", Root: dir}, small); !strings.Contains(message, "outside of which nothing is read") {
+		f.link(out, "chart")
+		if message, _ := failure(t, &render.Helm{Chart: f.dir + "/chart", Root: f.dir}, small); !strings.Contains(message, "outside of which nothing is read") {
 			t.Errorf("said %q", message)
 		}
 	})

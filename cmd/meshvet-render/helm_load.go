@@ -69,7 +69,7 @@ func loadChart(name, root string, l render.Limits) (*loadedChart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that is read: %w", err)
 	}
-	defer dir.Close()
+	defer dir.Close() //nolint:errcheck // it was only read
 	c := &chartLoader{root: dir, rootPath: rootPath, limits: l, loadedChart: loadedChart{
 		where: map[*chart.Chart]string{}, sources: map[*common.File]string{},
 	}}
@@ -101,11 +101,11 @@ func (c *chartLoader) folder(dir string) ([]*archive.BufferedFile, error) {
 	rules := ignore.Empty()
 	at := filepath.Join(dir, ignore.HelmIgnore)
 	if _, err := c.root.Lstat(at); err == nil {
-		real, info, err := c.resolve(at)
+		to, info, err := c.resolve(at)
 		if err != nil {
 			return nil, err
 		}
-		text, err := c.read(real, info)
+		text, err := c.read(to, info)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (w *chartWalk) walk(dir, name string, above []string) error {
 		return w.unreadable(dir, err)
 	}
 	entries, err := f.ReadDir(-1)
-	f.Close()
+	f.Close() //nolint:errcheck // it was only read
 	if err != nil {
 		return w.unreadable(dir, err)
 	}
@@ -210,7 +210,7 @@ func (c *chartLoader) read(at string, info fs.FileInfo) ([]byte, error) {
 	if err != nil {
 		return nil, c.unreadable(at, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
 	if err != nil {
 		return nil, c.unreadable(at, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -148,12 +149,11 @@ func markText(t *template, name string, top, named bool, n int) (string, []*piec
 				ok = false
 				return
 			}
+			if !hasMark(node, of == name) {
+				return
+			}
 			if of != name {
-				// What includes it may cut white space off its ends.
 				blank := len(written) - len(strings.TrimLeftFunc(written, unicode.IsSpace))
-				if blank == len(written) {
-					return
-				}
 				at, written = at+blank, written[blank:]
 			}
 			marks = append(marks, mark{at, &piece{
@@ -264,7 +264,9 @@ func writerAfter(within []place, top bool) int {
 		for _, node := range p.list.Nodes[p.at+1:] {
 			switch node := node.(type) {
 			case *parse.TextNode:
-				return writer
+				if hasMark(node, top) {
+					return writer
+				}
 			case *parse.ActionNode:
 				if len(node.Pipe.Decl) == 0 && !wrote(node.Line) {
 					return 0
@@ -274,21 +276,21 @@ func writerAfter(within []place, top bool) int {
 					return 0
 				}
 			case *parse.IfNode:
-				if !beginsWithText(node.List) || !beginsWithText(node.ElseList) {
+				if !beginsWithText(node.List, top) || !beginsWithText(node.ElseList, top) {
 					return 0
 				}
 			case *parse.WithNode:
-				if !beginsWithText(node.List) || !beginsWithText(node.ElseList) {
+				if !beginsWithText(node.List, top) || !beginsWithText(node.ElseList, top) {
 					return 0
 				}
 			case *parse.RangeNode:
-				if !beginsWithText(node.List) || !beginsWithText(node.ElseList) {
+				if !beginsWithText(node.List, top) || !beginsWithText(node.ElseList, top) {
 					return 0
 				}
 			}
 		}
 		// What follows the list is what follows the node that it is in, and, if that is a range, what the list begins with.
-		if depth > 0 && within[depth-1].loop && !beginsWithText(p.list) {
+		if depth > 0 && within[depth-1].loop && !beginsWithText(p.list, top) {
 			return 0
 		}
 	}
@@ -298,15 +300,20 @@ func writerAfter(within []place, top bool) int {
 	return writer
 }
 
-// beginsWithText reports whether the first that a list writes is a text, or that it writes nothing.
-func beginsWithText(list *parse.ListNode) bool {
+// hasMark reports whether a text gets a mark. Blank ones of named templates get none: what includes these may cut them off.
+func hasMark(node *parse.TextNode, top bool) bool { return top || len(bytes.TrimSpace(node.Text)) > 0 }
+
+// beginsWithText reports whether the first that a list writes is a text with a mark, or that it writes nothing.
+func beginsWithText(list *parse.ListNode, top bool) bool {
 	if list == nil {
 		return true
 	}
 	for _, node := range list.Nodes {
 		switch node := node.(type) {
 		case *parse.TextNode:
-			return true
+			if hasMark(node, top) {
+				return true
+			}
 		case *parse.ActionNode:
 			if len(node.Pipe.Decl) == 0 {
 				return false
@@ -329,7 +336,8 @@ type origin struct {
 	template *template // the file whose text it is; nil if that is not known
 	line     int
 	piece    *piece // that told it
-	own      int // the line of the template itself that wrote it or had it written, 0 if it is not known
+	own      int    // the line of the template itself that wrote it or had it written, 0 if it is not known
+	begun    bool   // something of it has come
 }
 
 // readMarks takes the marks out of a text, and answers with what they say. If the rest is not what was rendered without them, they say
@@ -379,15 +387,16 @@ func readMarks(marked, rendered string, pieces []*piece, of *template) *origins 
 			// A function has changed the text. What there is of this line of it may stand for something else by now.
 			lost = true
 			for n := len(o.lines) - 1; n >= 0 && (o.lines[n].line == 0 || o.lines[n].piece == last && o.lines[n].line == line); n-- {
-				o.lines[n] = origin{own: o.lines[n].own}
+				o.lines[n] = origin{own: o.lines[n].own, begun: o.lines[n].begun}
 			}
 		}
-		if here := &o.lines[len(o.lines)-1]; !blank {
-			if here.line == 0 && from > 0 {
+		if here := &o.lines[len(o.lines)-1]; !blank && !here.begun {
+			here.begun = true // what a line begins with decides: in YAML that is the key of what stands on it
+			if from > 0 {
 				here.template, here.line, here.piece = last.template, from, last
 			}
 			switch {
-			case here.own > 0 || own == nil:
+			case own == nil:
 			case last == own:
 				here.own = from
 			default:

@@ -115,20 +115,20 @@ func disabled(d *chart.Dependency, values common.Values) bool {
 }
 
 // copyValues makes a copy of what templates are given that they cannot change. What is neither a map nor a list is not copied.
-func copyValues(v common.Values) common.Values {
-	return common.Values(copyValue(v.AsMap()).(map[string]any)) //nolint:forcetypeassert // of a map comes a map
+func copyValues(v map[string]any) map[string]any {
+	c := make(map[string]any, len(v))
+	for k, e := range v {
+		c[k] = copyValue(e)
+	}
+	return c
 }
 
 func copyValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		c := make(map[string]any, len(v))
-		for k, e := range v {
-			c[k] = copyValue(e)
-		}
-		return c
+		return copyValues(v)
 	case common.Values:
-		return common.Values(copyValue(v.AsMap()).(map[string]any)) //nolint:forcetypeassert // of a map comes a map
+		return common.Values(copyValues(v))
 	case []any:
 		c := make([]any, len(v))
 		for i, e := range v {

@@ -17,7 +17,7 @@ func TestHelmGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile("(?m)^(examples/helm/.*?: warning: .*?) \\[…\\]$").FindSubmatch(text)
+	shown := regexp.MustCompile(`(?m)^(examples/helm/.*?: warning: .*?) \[…\]$`).FindSubmatch(text)
 	if shown == nil {
 		t.Fatal("the guide shows no finding")
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"unicode"
 
-
 	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/egress"
 	"github.com/meshvet/meshvet/lint/object"

@@ -62,6 +62,7 @@ func refText(r egress.Ref) string {
 
 // toldByEffective writes answers as lines, a setting each.
 func toldByEffective(t *testing.T, answers []answerTold) []string {
+	t.Helper()
 	var out []string
 	for _, a := range answers {
 		for _, w := range a.Ways {

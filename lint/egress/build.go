@@ -58,6 +58,7 @@ func Build(ctx context.Context, meshes []lint.Mesh, opt Options) (*Map, error) {
 	var hosts []wanted
 	for i := range meshes {
 		p.Note = func(format string, args ...any) { notes[i] = append(notes[i], fmt.Sprintf(format, args...)) }
+		p.tellLimitsOf(meshes[i].Index, map[object.Key]bool{})
 		for _, h := range p.HostsOf(meshes[i].Index) {
 			if err := ctx.Err(); err != nil {
 				return nil, err

@@ -212,3 +212,11 @@ func TestHops(t *testing.T) {
 		t.Errorf("%d hops, notes %q", told, h.Notes)
 	}
 }
+
+// TestLimits: what is in the mesh and not applied is noted.
+func TestLimits(t *testing.T) {
+	m := build(t, "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: narrow, namespace: shop}\nspec: {egress: [{hosts: [./*]}]}\n---\n"+crowd(0), egress.Options{})
+	if want := []string{"Sidecar shop/narrow limits what the proxies of shop see, and is not applied"}; !cmp.Equal(want, m.Scopes[0].Notes) {
+		t.Errorf("notes %q, want %q", m.Scopes[0].Notes, want)
+	}
+}

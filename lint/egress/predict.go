@@ -75,18 +75,21 @@ type Way struct {
 func (p *Predictor) TellLimits() {
 	told := map[object.Key]bool{}
 	for i := range p.Meshes {
-		ix := p.Meshes[i].Index
-		for _, o := range ix.EnvoyFilters() {
-			if len(told) < maxMisses && !told[o.Key] {
-				told[o.Key] = true
-				p.Note("%s patches what Istio compiles, and is not applied", o)
-			}
+		p.tellLimitsOf(p.Meshes[i].Index, told)
+	}
+}
+
+func (p *Predictor) tellLimitsOf(ix *mesh.Index, told map[object.Key]bool) {
+	for _, o := range ix.EnvoyFilters() {
+		if len(told) < maxMisses && !told[o.Key] {
+			told[o.Key] = true
+			p.Note("%s patches what Istio compiles, and is not applied", o)
 		}
-		for o := range ix.All(object.Sidecar) {
-			if len(told) < maxMisses && !told[o.Key] {
-				told[o.Key] = true
-				p.Note("%s limits what the proxies of %s see, and is not applied", o, mesh.NamespaceOf(o))
-			}
+	}
+	for o := range ix.All(object.Sidecar) {
+		if len(told) < maxMisses && !told[o.Key] {
+			told[o.Key] = true
+			p.Note("%s limits what the proxies of %s see, and is not applied", o, mesh.NamespaceOf(o))
 		}
 	}
 }

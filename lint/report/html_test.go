@@ -503,3 +503,21 @@ func TestHTMLRendered(t *testing.T) {
 		}
 	}
 }
+
+// TestEgressIsAskedFor: the map costs about what the run does, so html asks for it once, and no other format at all.
+func TestEgressIsAskedFor(t *testing.T) {
+	for _, name := range Names() {
+		asked := 0
+		write(t, name, Options{Egress: func() (*egress.Map, error) {
+			asked++
+			return egressOf(t)()
+		}}, fixture(t))
+		want := 0
+		if name == "html" {
+			want = 1
+		}
+		if asked != want {
+			t.Errorf("%s asks for the map %d times, want %d", name, asked, want)
+		}
+	}
+}

@@ -78,7 +78,7 @@ configMapGenerator:
 
 // TestKustomizeRefuses has kustomizations that would fetch, run or read what they must not, or have no end.
 func TestKustomizeRefuses(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -349,7 +349,7 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	case errors.Is(err, render.ErrOtherVersion):
 		return nil, nil, fmt.Errorf("%w: %s", err, installHint())
 	case err != nil:
-		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil
+		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil //nolint:nilerr // the problem tells it
 	case answer.Error != nil:
 		file := answer.Error.File
 		if file != "" && !p.isValues(file) {
@@ -362,7 +362,7 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	if err != nil {
 		return nil, nil, err
 	}
-	notes := append(answer.Notes, fmt.Sprintf("manifests rendered: %d, from files: %d", len(answer.Documents), len(files)))
+	notes := slices.Concat(answer.Notes, []string{fmt.Sprintf("manifests rendered: %d, from files: %d", len(answer.Documents), len(files))})
 	return &rendered{rendering: p, files: files, notes: notes}, nil, nil
 }
 

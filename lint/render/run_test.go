@@ -101,7 +101,7 @@ func TestRunStops(t *testing.T) {
 	if _, err := os.Stat("/proc"); err != nil {
 		return
 	}
-	if _, err := os.Stat(filepath.Join("/proc", strings.TrimSpace(string(pid)))); err == nil {
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
 		t.Errorf("the program %s is still there", pid)
 	}
 }

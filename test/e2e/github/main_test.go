@@ -29,6 +29,7 @@ var (
 	programs string // the folder of meshvet
 	action   string // a folder with action.yml alone, since act copies all of it, twice
 	upload   string // stands for github/codeql-action, which would send the report to GitHub
+	shell    string // a folder with the bash that steps run in
 	releases *server
 )
 
@@ -75,8 +76,31 @@ func run(m *testing.M) (code int, err error) {
 	if err := os.WriteFile(filepath.Join(upload, "upload-sarif", "action.yml"), []byte(uploadSARIF), 0o600); err != nil {
 		return 1, err
 	}
+	shell = filepath.Join(home.Dir, "shell")
+	if err := os.Mkdir(shell, 0o700); err != nil {
+		return 1, err
+	}
+	if err := os.WriteFile(filepath.Join(shell, "bash"), []byte(patientBash), 0o700); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
 }
+
+// patientBash is bash, but for this: act does not wait for the last lines of a step that fails. So the shell does not end before act has
+// written them to its log.
+const patientBash = `#!/bin/sh
+PATH=${PATH#*:}
+bash "$@"
+code=$?
+if [ "$code" -ne 0 ]; then
+  printf '\nend of step %s\n' "$$"
+  for _ in $(seq 200); do
+    if grep -q "end of step $$" "$LOG"; then break; fi
+    sleep 0.02
+  done
+fi
+exit "$code"
+`
 
 // uploadSARIF puts the report away. The inputs are those of the real one.
 const uploadSARIF = `name: upload-sarif
@@ -190,7 +214,7 @@ func (c *change) fetch(commit string, depth int) *scratch.Repository {
 	r := &scratch.Repository{T: t, Home: home, Dir: t.TempDir()}
 	r.Git("init", "--quiet")
 	r.Git("remote", "add", "origin", "file://"+c.Dir)
-	args := []string{"fetch", "--quiet", "--no-tags", "origin", commit}
+	args := []string{"fetch", "--quiet", "--no-tags", "origin", "+" + commit + ":refs/remotes/pull/1/merge"}
 	if depth > 0 {
 		args = append(args, fmt.Sprintf("--depth=%d", depth))
 	}
@@ -280,13 +304,18 @@ func runs(t *testing.T, r *scratch.Repository, name string, event map[string]any
 	if err := os.WriteFile(file, payload, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := home.Run(t.Context(), r.Dir, act, name, "--json", "--eventpath", file, "--platform", "ubuntu-latest=-self-hosted", "--no-cache-server", "--bind",
+	log := filepath.Join(dir, "log")
+	out, _, err := home.Run(t.Context(), r.Dir, "sh", "-c", `export LOG="$0" PATH="$1:$PATH"; shift; exec "$@" >"$LOG" 2>&1`, log, shell, act, name, "--json", "--eventpath", file, "--platform", "ubuntu-latest=-self-hosted", "--no-cache-server",
 		"--action-cache-path", filepath.Join(dir, "cache"), "--local-repository", "meshvet/meshvet@"+scratch.Release+"="+action,
 		"--local-repository", "github/codeql-action@cdf488f595d80d6e07e03d4674febd5ab45fa938="+upload, "--env", "FILES="+o.files)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for text := range strings.Lines(out) {
+	all, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.Lines(string(all)) {
 		if !strings.HasPrefix(text, "{") { // act's own closing word
 			o.log += text
 			continue

@@ -316,3 +316,28 @@ fail-on: never`),
 		t.Errorf("%v %v %s\n%s", o.steps, o.outputs, diff, o.log)
 	}
 }
+
+// The inputs that docs/guide/github.md gives as an example, after the workflow, which is that of examples/github-action.
+func TestGuide(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join(home.Checkout, "docs", "guide", "github.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inputs, there := strings.Cut(string(guide), "```yaml\n      with:\n")
+	inputs, _, closed := strings.Cut(inputs, "```")
+	if !there || !closed {
+		t.Fatal("the guide has no inputs")
+	}
+	inputs = strings.TrimPrefix(strings.ReplaceAll("\n"+inputs, "\n        ", "\n"), "\n")
+	rule := "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: a, namespace: shop}\nspec: {host: nowhere.example.com}\n"
+	c := newChange(t, map[string]string{where: workflow(inputs), "base/a.yaml": scratch.Bad("a"), "clusters/prod/b.yaml": rule, "clusters/test/c.yaml": scratch.Bad("c")})
+	o := runs(t, c.fetch(c.base, 1), "push", nil)
+	var got []string
+	for _, a := range o.annotations {
+		id, _, _ := strings.Cut(a.title, " ")
+		got = append(got, a.file+" "+id)
+	}
+	if want := []string{"base/a.yaml SE101", "clusters/prod/b.yaml MX301"}; !slices.Equal(got, want) || o.outputs["exit-code"] != "0" {
+		t.Errorf("%q %v\n%s", got, o.outputs, o.log)
+	}
+}

@@ -272,15 +272,15 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s: %v %v\n%s", inputs, o.steps, o.outputs, o.log)
 		}
 	}
-	refused(t, "version: v0.1.1", releases.archive("v0.1.1")+" is not the file that the checksums.txt of v0.1.1 names")
-	refused(t, "version: v0.1.2", "does not name "+releases.archive("v0.1.2"))
+	refused(t, "version: v0.1.1", releases.Archive("v0.1.1")+" is not the file that the checksums.txt of v0.1.1 names")
+	refused(t, "version: v0.1.2", "does not name "+releases.Archive("v0.1.2"))
 	refused(t, "version: v9.9.9", "/v9.9.9/checksums.txt cannot be fetched")
 	refused(t, "version: ../../x", "is no version such as v0.1.0")
 	refused(t, "checksums-sha256: "+strings.Repeat("0", 64), "is not the one that checksums-sha256 names")
 	refused(t, "install: latest", "is not one of auto, release, go, source")
 	refused(t, "binary: nowhere/meshvet", "nowhere/meshvet is no program")
 	refused(t, "binary: old.yaml", "old.yaml is no program")
-	taken(t, "checksums-sha256: "+releases.sum())
+	taken(t, "checksums-sha256: "+releases.Sum())
 	taken(t, "binary: "+filepath.Join(programs, "meshvet"))
 
 	// From the action's own source.

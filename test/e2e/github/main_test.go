@@ -3,19 +3,12 @@
 package github
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -30,7 +23,7 @@ var (
 	action   string // a folder with action.yml alone, since act copies all of it, twice
 	upload   string // stands for github/codeql-action, which would send the report to GitHub
 	shell    string // a folder with the bash that steps run in
-	releases *server
+	releases *scratch.Releases
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +47,7 @@ func run(m *testing.M) (code int, err error) {
 	if programs, err = home.Build(ctx); err != nil {
 		return 1, err
 	}
-	if releases, err = serve(); err != nil {
+	if releases, err = scratch.Serve(programs); err != nil {
 		return 1, err
 	}
 	defer releases.Close()
@@ -111,69 +104,6 @@ runs:
   steps:
   - {shell: bash, env: {SARIF: '${{ inputs.sarif_file }}'}, run: 'cp "$SARIF" "$FILES/uploaded.sarif"'}
 `
-
-// server stands for https://github.com/meshvet/meshvet/releases/download.
-type server struct {
-	*httptest.Server
-	files map[string][]byte // by path
-}
-
-// archive is the name of a release's archive for this machine.
-func (*server) archive(version string) string {
-	return fmt.Sprintf("meshvet_%s_%s_%s.tar.gz", strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH)
-}
-
-// sum is the SHA-256 of the release's list of checksums.
-func (s *server) sum() string {
-	return fmt.Sprintf("%x", sha256.Sum256(s.files["/"+scratch.Release+"/checksums.txt"]))
-}
-
-// serve serves a release of the programs that the tests have built.
-func serve() (*server, error) {
-	var archive bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&archive, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	w := tar.NewWriter(zipped)
-	entries, err := os.ReadDir(programs)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(programs, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if err := w.WriteHeader(&tar.Header{Name: e.Name(), Mode: 0o755, Size: int64(len(text))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
-		return nil, err
-	}
-	s := &server{}
-	right, none := fmt.Sprintf("%x", sha256.Sum256(archive.Bytes())), strings.Repeat("0", 64)
-	s.files = map[string][]byte{
-		"/" + scratch.Release + "/" + s.archive(scratch.Release): archive.Bytes(),
-		"/" + scratch.Release + "/checksums.txt":                 []byte(none + "  other.zip\n" + right + "  " + s.archive(scratch.Release) + "\n"),
-		// Another file than its sum says, and one that is not in the list.
-		"/v0.1.1/" + s.archive("v0.1.1"): archive.Bytes(), "/v0.1.1/checksums.txt": []byte(none + "  " + s.archive("v0.1.1") + "\n"),
-		"/v0.1.2/" + s.archive("v0.1.2"): archive.Bytes(), "/v0.1.2/checksums.txt": []byte(right + "  other.zip\n"),
-	}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, there := s.files[r.URL.Path]
-		if !there {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write(text)
-	}))
-	return s, nil
-}
 
 // change is a repository on GitHub with a pull request.
 type change struct {

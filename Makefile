@@ -25,7 +25,7 @@ HELM_DOCS     = $(GO) tool -modfile=test/tools/helmdocs.mod helm-docs --chart-se
 # Flags for the tests, e.g. make test TESTFLAGS='-v -run TestFixtures'.
 TESTFLAGS  ?=
 # Tests that the race detector has nothing to look at in, though their packages start goroutines.
-SEQUENTIAL = ^Test(Hostile|Oversize|Corpus|Differential|SameAnswers|EffectiveMeetsSchema|ComparedToIstioctl|Pages|MutatedObjects|DecidersAgreeWithCEL|WarningsFit)
+SEQUENTIAL = ^Test(Hostile|Oversize|Corpus|Differential|SameAnswers|EffectiveMeetsSchema|ComparedToIstioctl|Pages|MutatedObjects|DecidersAgreeWithCEL|WarningsFit|LongRun)
 # Of the stories, those that tell of one goroutine after another; what runs side by side is in the others, monday among them.
 SEQUENTIAL_STORIES = ^TestScript$$/^(baseline|broken|color|complete|completion|config|dataplane|effective|environment|exclude|exit|explain|fix-|init|rules|same|select|severity|since-|stdin|suppress|template|usage)
 # Which benchmarks, and how: make bench BENCH=Lint BENCHFLAGS='-count 10'.

@@ -15,6 +15,9 @@ type Mesh struct {
 	Focus bool
 	// Shared says that it is only what several other meshes have in common: each of them may have more.
 	Shared bool
+	// Judges says whether an object is judged as this mesh has it, of several that have the same files under other configurations; nil if
+	// there is one only.
+	Judges func(*object.Object) bool
 }
 
 // Meshes cuts files into mesh scopes, as Lint does, and indexes each. The report accounts for every file and has no findings.
@@ -38,7 +41,7 @@ func (e *Engine) Meshes(in Input) ([]Mesh, *Report, error) {
 }
 
 // MeshesOfGroups cuts the files of groups into meshes as JudgeGroups does, and indexes each. A mesh that several groups see in the same way
-// is told once. dir is that of Input.
+// is there once; of one that they read in different ways, each says what it Judges. dir is that of Input.
 func MeshesOfGroups(groups []Group, dir string) ([]Mesh, error) {
 	views, err := viewsOf(groups, dir)
 	if err != nil {
@@ -46,7 +49,13 @@ func MeshesOfGroups(groups []Group, dir string) ([]Mesh, error) {
 	}
 	var out []Mesh
 	for _, v := range views {
-		out = append(out, v.groups[0].Engine.meshesOf(v.scopes, func(f *object.File) bool { return v.judgedBy[f] != nil })...)
+		judged := func(f *object.File) bool { return v.judgedBy[f] != nil }
+		for _, m := range v.groups[0].Engine.meshesOf(v.scopes, judged) {
+			if len(views) > 1 {
+				m.Judges = func(o *object.Object) bool { return judged(o.File()) }
+			}
+			out = append(out, m)
+		}
 	}
 	return out, nil
 }

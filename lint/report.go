@@ -63,6 +63,7 @@ const (
 	Generated    SkipCause = "generated"    // istiod wrote the object, no person did
 	Outsized     SkipCause = "outsized"     // the object is larger than is judged
 	Templated    SkipCause = "template"     // the file has to be rendered first
+	Fragment     SkipCause = "fragment"     // the file is a patch, which makes no object by itself
 	Unread       SkipCause = "unread"       // the file, or a document of it, cannot be read
 	Unmatched    SkipCause = "unmatched"    // the configuration names files that are not there, or leaves out some that are
 )

@@ -189,7 +189,7 @@ func (k *kustomization) withOrigins(text []byte) (out []byte, asked bool, err er
 	}
 	node, err := kyaml.Parse(string(text))
 	if err != nil || node.YNode().Kind != kyaml.MappingNode {
-		return text, false, nil //nolint:nilerr // kustomize says what is wrong
+		return text, false, nil // kustomize says what is wrong
 	}
 	list := kyaml.NewListRNode(types.OriginAnnotations)
 	for _, e := range metadata.Items() {

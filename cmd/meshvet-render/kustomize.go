@@ -50,8 +50,8 @@ func renderKustomize(_ context.Context, k *render.Kustomize, limits render.Limit
 		return text, err
 	}
 	var warnings bytes.Buffer
-	log.SetOutput(&warnings)
-	log.SetFlags(0)
+	log.SetOutput(&warnings) //nolint:forbidigo // kustomize warns through it
+	log.SetFlags(0)          //nolint:forbidigo // as above
 	resources, err := krusty.MakeKustomizer(&krusty.Options{
 		// Files anywhere below the root: what kustomize restricts by default is a folder of its own for each kustomization.
 		LoadRestrictions: types.LoadRestrictionsNone,
@@ -144,15 +144,16 @@ func textOf(r *resource.Resource) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own, err := r.RNode.String()
-	if err != nil {
-		return string(plain), nil //nolint:nilerr // what kustomize writes is right
+	if own, err := r.RNode.String(); err == nil && sameMeaning(plain, []byte(own)) {
+		return own, nil
 	}
+	return string(plain), nil
+}
+
+// sameMeaning says whether two texts are the same values to Kubernetes.
+func sameMeaning(x, y []byte) bool {
 	var a, b any
-	if yaml.Unmarshal(plain, &a) != nil || yaml.Unmarshal([]byte(own), &b) != nil || !reflect.DeepEqual(a, b) {
-		return string(plain), nil
-	}
-	return own, nil
+	return yaml.Unmarshal(x, &a) == nil && yaml.Unmarshal(y, &b) == nil && reflect.DeepEqual(a, b)
 }
 
 // forbidNetwork makes sure that kustomize reaches nothing even where it is asked in a way that is not recognised: it finds no git, and

@@ -71,6 +71,11 @@ func TestHostileMeshes(t *testing.T) {
 			return in(fmt.Sprint("n", i), "DestinationRule", "d", "  host: '*.example.com'\n"+pool)
 		})...)
 	}
+	// Of these the map of a page would take minutes too, and gigabytes.
+	mapped := map[string]bool{
+		"hosts times addresses": true, "rules that are kept back": true, "routes beside rules that are kept back": true,
+		"subsets for clients of many namespaces": true,
+	}
 	subsets := list("subsets", 4096, "{name: s#, labels: {v: a#}, trafficPolicy: {outlierDetection: {maxEjectionPercent: 1}}}")
 	for name, docs := range map[string][]string{
 		"hosts times addresses": {entry("a", hosts(2000, "")+addresses(3000)+ports(3, "TCP"))},
@@ -161,7 +166,12 @@ func TestHostileMeshes(t *testing.T) {
 			}
 			var errs bytes.Buffer
 			start := time.Now()
-			code := run(t.Context(), []string{"lint", "--complete", "--format", "json", file}, process{
+			page := filepath.Join(filepath.Dir(file), "report.html")
+			args := []string{"lint", "--complete", "--format", "json", file}
+			if mapped[name] {
+				args = append(args, "--format", "html="+page)
+			}
+			code := run(t.Context(), args, process{
 				stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs,
 				getenv: func(string) string { return "" },
 				getwd:  func() (string, error) { return filepath.Dir(file), nil },
@@ -172,6 +182,12 @@ func TestHostileMeshes(t *testing.T) {
 			}
 			if strings.Contains(errs.String(), "panic") {
 				t.Errorf("exit code %d: %s", code, errs.String())
+			}
+			if !mapped[name] {
+				return
+			}
+			if info, err := os.Stat(page); err != nil || info.Size() > 20<<20 {
+				t.Errorf("exit code %d, %v; the page is %v", code, err, info)
 			}
 		})
 	}

@@ -452,7 +452,7 @@ func stoppedProblem(when string) object.Problem {
 func (r *lintRun) judge(ctx context.Context, in *inputs, files []*object.File) (*lint.Report, error) {
 	now := *in
 	now.files = files
-	of := judgedIn(files)
+	of := judgedIn(files) + judgedIn(renderedFiles(in.rendered))
 	in.judge.judged = r.meter.begin("judging objects", of, "")
 	rep, err := in.judge.lint(ctx, files, in.around)
 	switch {
@@ -629,7 +629,7 @@ func (r *lintRun) addLive(ctx context.Context, in *inputs) error {
 	if in.around, err = load(ctx, more, r.meter.begin("reading files around them", len(more), "")); err != nil {
 		return err
 	}
-	in.lost = unreadableContext(in.around, asked)
+	in.lost = append(in.lost, unreadableContext(in.around, asked)...)
 	if err := r.keepInputs(more, in.around); err != nil {
 		return err
 	}

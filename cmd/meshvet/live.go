@@ -131,7 +131,7 @@ func (r *lintRun) readLive(ctx context.Context, files, around []*object.File) (*
 		}
 	}
 	slices.Sort(looked)
-	done := r.meter.begin("reading cluster "+at.name, 0, "objects")
+	done := r.meter.begin("reading cluster "+at.name, 0, "object")
 	state, err := live.Read(ctx, live.Options{
 		Cluster: at.config, Namespaces: slices.Compact(looked), RootNamespace: r.config.Mesh.RootNamespace, MeshConfigMap: f.meshConfigMap,
 		PageSize: f.pageSize, RequestTimeout: f.timeout, Done: done,

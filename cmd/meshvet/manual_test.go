@@ -104,7 +104,7 @@ func TestManualEscapes(t *testing.T) {
 	if err != nil {
 		t.Skip("mandoc is not installed; .ci/packages installs it")
 	}
-	const hostile = `.so /etc/passwd 'quoted' "double" \fBbold\fR \n(.g a-b --flag ~user ^x *.example.com _x_ <b> 100% … ‮`
+	const hostile = `.so /etc/passwd 'quoted' "double" \fBbold\fR \n(.g a-b --flag ~user ^x *.example.com _x_ <b> 100% … ` + "\u202e"
 	cmd := &cobra.Command{
 		Use: "odd", Short: "Odd " + hostile, Run: func(*cobra.Command, []string) {},
 		Long:    hostile + "\n\n    .de indented\n    " + hostile + "\n\n`one backtick\n\n'leading\n\n.leading",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +34,7 @@ type stage struct {
 	what string        // such as "reading files"
 	done *atomic.Int64 // of
 	of   int           // 0 = that is not known
-	unit string        // of done, where of is not known
+	unit string        // one of done, where of is not known
 }
 
 // newMeter starts a meter on standard error if that is a terminal and a person may be looking at it.
@@ -88,7 +87,7 @@ func (s *stage) String() string {
 	case s.of > 0:
 		return fmt.Sprintf("%s: %d of %d", s.what, min(n, int64(s.of)), s.of)
 	case n > 0:
-		return s.what + ": " + strconv.FormatInt(n, 10) + " " + s.unit
+		return s.what + ": " + counted(int(n), s.unit, s.unit+"s")
 	}
 	return s.what
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
 
-	"github.com/meshvet/meshvet/lint"
 	"github.com/meshvet/meshvet/lint/object"
 	"github.com/meshvet/meshvet/lint/render"
 )
@@ -164,7 +163,7 @@ func kustomizations(w *walker, arg string) ([]string, error) {
 		if at := kustomizationIn(abs); at != "" {
 			return []string{at}, nil
 		}
-		return nil, fmt.Errorf("it holds no %s", lint.Enumerate(kustomizationNames))
+		return nil, fmt.Errorf("it holds no %s", strings.Join(kustomizationNames, " or "))
 	}
 	if !doublestar.ValidatePathPattern(abs) {
 		return nil, errors.New("it is not a valid pattern")
@@ -183,7 +182,7 @@ func kustomizations(w *walker, arg string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no folder that it matches holds %s", lint.Enumerate(kustomizationNames))
+		return nil, fmt.Errorf("no folder that it matches holds %s", strings.Join(kustomizationNames, " or "))
 	}
 	return out, nil
 }
@@ -276,7 +275,7 @@ func (a *app) findRenderer(what string) (string, error) {
 	program, err := render.Find(named, own, exec.LookPath)
 	switch {
 	case errors.Is(err, render.ErrNoProgram):
-		return "", fmt.Errorf("%s is rendered by the program %s, which is neither beside meshvet nor in PATH: %s", what, render.Program, installHint())
+		return "", fmt.Errorf("%s is rendered by the program %s, which is neither beside meshvet nor in PATH: %s; --raw judges the files of a kustomization as they are", what, render.Program, installHint())
 	case err != nil:
 		return "", fmt.Errorf("MESHVET_RENDER names a program that cannot be run: %w", err)
 	}
@@ -305,11 +304,13 @@ func (r *lintRun) render(ctx context.Context) (out []*rendered, problems []objec
 	errs := make([]error, len(r.plan))
 	slots := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
+	done := r.meter.begin("rendering", len(r.plan), "")
 	for i, p := range r.plan {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			all[i], failures[i], errs[i] = r.renderOne(ctx, p)
+			done.Add(1)
 		})
 	}
 	wg.Wait()
@@ -348,7 +349,7 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	case errors.Is(err, render.ErrOtherVersion):
 		return nil, nil, fmt.Errorf("%w: %s", err, installHint())
 	case err != nil:
-		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil
+		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil //nolint:nilerr // the problem tells it
 	case answer.Error != nil:
 		file := answer.Error.File
 		if file != "" && !p.isValues(file) {
@@ -361,7 +362,7 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 	if err != nil {
 		return nil, nil, err
 	}
-	notes := append(answer.Notes, fmt.Sprintf("manifests rendered: %d, from files: %d", len(answer.Documents), len(files)))
+	notes := slices.Concat(answer.Notes, []string{fmt.Sprintf("manifests rendered: %d, from files: %d", len(answer.Documents), len(files))})
 	return &rendered{rendering: p, files: files, notes: notes}, nil, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,7 +129,7 @@ spec:
 }
 
 // On a terminal a long run shows how far it is, and leaves nothing of that behind. Ctrl-C ends it with what was found.
-func TestProgressOnTerminal(t *testing.T) {
+func TestLongRunOnTerminal(t *testing.T) {
 	for n := 8000; ; n *= 2 {
 		folder := t.TempDir()
 		faulty(t, folder, n)
@@ -199,8 +201,42 @@ func TestProgressHidden(t *testing.T) {
 	}
 }
 
+// Reading a cluster shows how many objects there are, and ends with Ctrl-C although the API server does not answer.
+func TestProgressLive(t *testing.T) {
+	folder := t.TempDir()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/api/v1":
+			fmt.Fprint(w, `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "services", "kind": "Service"}, {"name": "namespaces", "kind": "Namespace"}]}`)
+		case "/api/v1/namespaces":
+			fmt.Fprint(w, `{"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}}]}`)
+		case "/api/v1/services":
+			<-r.Context().Done()
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "prod", "clusters": [{"name": "c", "cluster": {"server": "` + srv.URL + `"}}],
+"contexts": [{"name": "prod", "context": {"cluster": "c", "user": "u"}}], "users": [{"name": "u", "user": {}}]}`
+	if err := os.WriteFile(filepath.Join(folder, "config"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := onConsole(t, folder, nil, []string{"KUBECONFIG=config"}, "lint", "--live")
+	c.until(t, `reading cluster prod: 1 object\x1b`)
+	if _, err := c.from.Write([]byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	code := c.wait(t)
+	if seen := screen(c.output.String()); code != exitFailed || strings.Contains(seen, "reading cluster") || !strings.Contains(seen, "problem: the run was stopped by a signal while its input was read, so nothing was judged") {
+		t.Errorf("exit code %d: %q", code, c.output.String())
+	}
+}
+
 // Where standard error is no terminal, there is not a byte of progress.
-func TestProgressPiped(t *testing.T) {
+func TestLongRunPiped(t *testing.T) {
 	folder := t.TempDir()
 	faulty(t, folder, 6000)
 	self, err := os.Executable()
@@ -227,7 +263,7 @@ func TestProgressPiped(t *testing.T) {
 }
 
 // A fix that is stopped leaves the files as they are.
-func TestFixStopped(t *testing.T) {
+func TestLongRunFixing(t *testing.T) {
 	folder := t.TempDir()
 	faulty(t, folder, 8000)
 	before, err := os.ReadFile(filepath.Join(folder, "many.yaml"))

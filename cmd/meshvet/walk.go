@@ -44,11 +44,12 @@ type walker struct {
 	instructions instructions
 	note         func(format string, args ...any)
 
-	taken    map[string]bool      // absolute paths of files
-	files    map[mark][]takenFile // what these paths lead to
-	walked   map[string]bool      // absolute paths of folders
-	excluded int                  // files and folders that the configuration excludes
-	lost     []lint.Skip          // what should have said which files to read, and could not be read itself
+	taken    map[string]bool            // absolute paths of files
+	files    map[mark][]takenFile       // what these paths lead to
+	walked   map[string]bool            // absolute paths of folders
+	patches  map[string]map[string]bool // by folder: absolute paths of the files that its kustomization has as patches
+	excluded int                        // files and folders that the configuration excludes
+	lost     []lint.Skip                // what should have said which files to read, and could not be read itself
 }
 
 // excluder says which glob leaves a file or folder out, by its absolute path; "" = none.
@@ -66,7 +67,7 @@ func newWalker(cwd string, exclude excluder, note func(string, ...any)) *walker 
 	if exclude == nil {
 		exclude = (*pathFilter)(nil)
 	}
-	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}}
+	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}, patches: map[string]map[string]bool{}}
 }
 
 // take says whether a file is yet to be read, and keeps in mind that it is now.
@@ -130,10 +131,7 @@ func (w *walker) add(arg string) []source {
 	if info.IsDir() {
 		return w.addFolder(abs, asked)
 	}
-	if w.excludes(abs, name) {
-		return nil
-	}
-	if !w.take(abs, name, info) {
+	if w.excludes(abs, name) || w.leavesOut(abs, name) || !w.take(abs, name, info) {
 		return nil
 	}
 	return []source{{name: name, path: abs, info: info, waits: !info.Mode().IsRegular(), named: true}}
@@ -212,8 +210,12 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 				w.excluded++
 				continue
 			}
+			name := w.name(at, asked)
+			if w.leavesOut(at, name) {
+				continue
+			}
 			info, err := e.Info()
-			switch name := w.name(at, asked); {
+			switch {
 			case err != nil: // gone since, or about to be told by whoever opens it
 				out = append(out, source{name: name, path: at})
 			case w.take(at, name, info):

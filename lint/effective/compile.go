@@ -58,8 +58,14 @@ func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster]
 			return
 		}
 		rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
+		routes := routesBySubset{}
+		compile := func(p Port) *compilation {
+			c := newCompilation(ix, proxy, rule, t, p)
+			c.routes = routes
+			return c
+		}
 		for _, p := range portsOf(ix, proxy, host, t) {
-			base := newCompilation(ix, proxy, rule, t, p).cluster(nil)
+			base := compile(p).cluster(nil)
 			if !yield(base) {
 				return
 			}
@@ -67,7 +73,7 @@ func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster]
 				continue
 			}
 			for _, s := range rule.Subsets {
-				if !yield(newCompilation(ix, proxy, rule, t, p).subset(s, base)) {
+				if !yield(compile(p).subset(s, base)) {
 					return
 				}
 			}
@@ -77,15 +83,16 @@ func EachCluster(ix *mesh.Index, proxy Proxy, host mesh.Host) iter.Seq[*Cluster]
 
 // ClusterFor returns what Istio compiles for one port and subset ("" = none) of a host, nil if there is no such port or subset.
 func ClusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
-	return clusterFor(ix, proxy, host, port, subset, true)
+	return clusterFor(ix, proxy, host, port, subset, routesBySubset{})
 }
 
 // ClusterAlone is ClusterFor without Retries: there may be thousands of routes that lead to a cluster.
 func ClusterAlone(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string) *Cluster {
-	return clusterFor(ix, proxy, host, port, subset, false)
+	return clusterFor(ix, proxy, host, port, subset, nil)
 }
 
-func clusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string, routes bool) *Cluster {
+// clusterFor is ClusterFor with the routes that are known already; without any the cluster has no Retries.
+func clusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset string, routes routesBySubset) *Cluster {
 	t := proxy.resolve(ix, host)
 	if t == nil {
 		return nil
@@ -97,7 +104,7 @@ func clusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 	}
 	rule := ix.RuleFor(t, host, proxy.Namespace, proxy.Labels)
 	compilation := newCompilation(ix, proxy, rule, t, ports[i])
-	compilation.alone = !routes
+	compilation.routes = routes
 	base := compilation.cluster(nil)
 	if subset == "" {
 		return base
@@ -110,7 +117,7 @@ func clusterFor(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, subset
 		return nil
 	}
 	compilation = newCompilation(ix, proxy, rule, t, ports[i])
-	compilation.alone = !routes
+	compilation.routes = routes
 	return compilation.subset(s, base)
 }
 
@@ -185,7 +192,7 @@ type compilation struct {
 	protocol upstreamProtocol
 	out      settings
 	c        *Cluster
-	alone    bool // no routes are looked at
+	routes   routesBySubset // nil = no routes are looked at
 }
 
 func newCompilation(ix *mesh.Index, proxy Proxy, rule *mesh.Merged, owner *mesh.Target, port Port) *compilation {
@@ -223,7 +230,7 @@ func (c *compilation) cluster(s *mesh.Subset) *Cluster {
 	}
 	c.c.Type = c.typ
 	c.c.TCP = c.tcpProxy(s)
-	if !c.alone {
+	if c.routes != nil {
 		c.c.Retries = c.retries()
 	}
 	return c.c

@@ -37,12 +37,12 @@ const (
 // nothing anywhere (see AnsweredBy). What a VirtualService delegates is not followed. From a gateway on there is one hop: which of its
 // listeners a request came in by, and so which routes it meets, the port of the host does not say.
 func WayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32) []*Hop {
-	return wayTo(ix, proxy, host, port, true)
+	return wayTo(ix, proxy, host, port, routesBySubset{})
 }
 
-// wayTo is WayTo; without routes no cluster has Retries: thousands of routes may lead to an egress gateway.
-func wayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, routes bool) []*Hop {
-	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host), retries: routes}
+// wayTo is WayTo; without routes (nil) no cluster has Retries: thousands of routes may lead to an egress gateway.
+func wayTo(ix *mesh.Index, proxy Proxy, host mesh.Host, port uint32, routes routesBySubset) []*Hop {
+	w := way{ix: ix, host: host, services: ix.VirtualServicesFor(host), routesTo: routes}
 	if proxy.Type == Gateway {
 		w.services = nil
 	}
@@ -65,7 +65,7 @@ type way struct {
 	host     mesh.Host        // that the client dials
 	services []*object.Object // VirtualServices for it
 	opened   int              // hops so far
-	retries  bool             // whether the clusters are wanted with their Retries
+	routesTo routesBySubset   // for the Retries of clusters; nil = they are not wanted
 }
 
 // from lists the hops that a proxy opens for the host on a port. gateways are the names of the Gateways by which a gateway was
@@ -81,7 +81,7 @@ func (w *way) from(proxy Proxy, port uint32, kind string, gateways []string, dep
 	if taken != nil || len(gateways) > 0 {
 		return out
 	}
-	if c := clusterFor(w.ix, proxy, w.host, port, "", w.retries); c != nil {
+	if c := clusterFor(w.ix, proxy, w.host, port, "", w.routesTo); c != nil {
 		if proxy.Type == Sidecar {
 			c.Port.Routed = false // an http route may lead to the port, but not this one
 		}
@@ -268,7 +268,7 @@ func (w *way) hop(proxy Proxy, d destination, depth int) *Hop {
 		ix = ix.With(s)
 		assumed = fmt.Sprintf("Service %s is not among the manifests; its port %d is taken to be named %s", s.Key.Name, d.port, s.Spec().At("ports", 0, "name").Str())
 	}
-	c := clusterFor(ix, proxy, d.host, d.port, d.subset, w.retries)
+	c := clusterFor(ix, proxy, d.host, d.port, d.subset, w.routesTo)
 	if c == nil {
 		c = missing(proxy, d, w.whyMissing(ix, proxy, d))
 	}

@@ -123,7 +123,7 @@ func leadsThere(ix *mesh.Index, client string, h mesh.Host, port uint32) bool {
 		return true
 	}
 	t := ix.Resolve(h, client)
-	return !ix.HasHTTPRoute(t) && slices.ContainsFunc(wayTo(ix, Proxy{Type: Sidecar, Namespace: client}, h, port, false), func(hop *Hop) bool {
+	return !ix.HasHTTPRoute(t) && slices.ContainsFunc(wayTo(ix, Proxy{Type: Sidecar, Namespace: client}, h, port, nil), func(hop *Hop) bool {
 		return hop.passes(h, port)
 	})
 }

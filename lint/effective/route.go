@@ -33,7 +33,7 @@ func (c *compilation) retries() []Retry {
 		byDefault.Attempts, byDefault.Origin = whole(v.Get("attempts")), c.policy.fromMesh("defaultHttpRetryPolicy", "attempts")
 	}
 	var out []Retry
-	for _, r := range c.ix.RoutesTo(c.port.Host) {
+	for _, r := range c.routes.to(c.ix, c.port.Host, c.subsetName()) {
 		if !c.retriedBy(r) {
 			continue
 		}
@@ -56,6 +56,22 @@ func (c *compilation) retries() []Retry {
 		out = append(out, byDefault)
 	}
 	return out
+}
+
+// routesBySubset are the routes to hosts by the subset that they name: thousands may lead to as many subsets of one host.
+type routesBySubset map[mesh.Host]map[string][]*mesh.Route
+
+// to lists the routes to a subset of a host, "" = none, in their order.
+func (b routesBySubset) to(ix *mesh.Index, host mesh.Host, subset string) []*mesh.Route {
+	of, known := b[host]
+	if !known {
+		of = map[string][]*mesh.Route{}
+		for _, r := range ix.RoutesTo(host) {
+			of[r.Subset()] = append(of[r.Subset()], r)
+		}
+		b[host] = of
+	}
+	return of[subset]
 }
 
 // reconnects says whether a retryOn takes in attempts that find no connection. Source: Envoy's x-envoy-retry-on.
@@ -132,9 +148,6 @@ func hashPolicies(hash Source) []Setting {
 // retriedBy says whether a route sends requests to the cluster and retries them. Mirrored requests are not retried.
 func (c *compilation) retriedBy(r *mesh.Route) bool {
 	if r.Object.Kind != object.VirtualService || r.Path[3] != "route" || !c.ix.SeesVirtualService(r.Object, c.proxy.Namespace) {
-		return false
-	}
-	if r.Subset() != c.subsetName() {
 		return false
 	}
 	if r.Port != 0 {

@@ -2,7 +2,6 @@ package effective
 
 import (
 	"math"
-	"slices"
 
 	"github.com/meshvet/meshvet/lint/mesh"
 	"github.com/meshvet/meshvet/lint/object"
@@ -37,8 +36,10 @@ func SubsetNames(ix *mesh.Index, proxy Proxy, host mesh.Host) []string {
 		return nil
 	}
 	var out []string
+	seen := map[string]bool{"": true}
 	for _, s := range rule.Subsets {
-		if s.Name != "" && !slices.Contains(out, s.Name) {
+		if !seen[s.Name] {
+			seen[s.Name] = true
 			out = append(out, s.Name)
 		}
 	}

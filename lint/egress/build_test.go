@@ -134,3 +134,89 @@ func TestStop(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// crowd is a mesh in which a host is open to all, and n namespaces have a rule of their own for it.
+func crowd(n int) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: api, namespace: shop}\nspec: {hosts: [api.example.com], resolution: DNS, ports: [{number: 443, name: tls, protocol: TLS}]}\n")
+	for i := range n {
+		fmt.Fprintf(&b, "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: api, namespace: n%04d}\nspec: {host: api.example.com, exportTo: [.], trafficPolicy: {connectionPool: {tcp: {maxConnections: %d}}}}\n", i, i+1)
+	}
+	return b.String()
+}
+
+// allowed is a mesh in which a host is exported to n namespaces, all of which get the same.
+func allowed(n int) string {
+	var b, namespaces strings.Builder
+	b.WriteString("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: api, namespace: shop}\nspec:\n  hosts: [api.example.com]\n  resolution: DNS\n  ports: [{number: 443, name: tls, protocol: TLS}]\n  exportTo:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  - n%04d\n", i)
+		fmt.Fprintf(&namespaces, "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: n%04d}\n", i)
+	}
+	return b.String() + namespaces.String()
+}
+
+// TestManyNamespaces: what namespaces get alike is told once; what each of a thousand gets by a rule of its own is told up to a bound, of
+// which a note tells. Clients elsewhere are told in any case.
+func TestManyNamespaces(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		mesh         string
+		views, named int
+		others       bool
+		note         string
+	}{
+		{"different", crowd(1000), 300, 300, true, "what clients of 702 more namespaces get is left out"},
+		{"within the bound", crowd(200), 201, 202, true, ""},
+		{"alike", allowed(1000), 1, 1000, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := build(t, c.mesh, egress.Options{}).Scopes[0].Hosts[0]
+			views := h.Ports[0].Views
+			if len(views) != c.views || len(h.Namespaces) != c.named {
+				t.Errorf("%d views, %d namespaces", len(views), len(h.Namespaces))
+			}
+			if last := views[len(views)-1].Clients; (last[len(last)-1] == "*") != c.others {
+				t.Errorf("the last view is that of %v", last)
+			}
+			if notes := strings.Join(h.Notes, "\n"); !strings.Contains(notes, c.note) || (c.note == "") != (notes == "") {
+				t.Errorf("notes: %s", notes)
+			}
+		})
+	}
+}
+
+// TestHops: hosts after the bound on hops are counted, and a host of more ways than are told says so.
+func TestHops(t *testing.T) {
+	var text strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&text, "---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: e%d, namespace: shop}\nspec:\n  hosts: [h%d.example.com]\n  resolution: DNS\n  ports:\n", i, i)
+		for port := range 200 {
+			fmt.Fprintf(&text, "  - {number: %d, name: p%d, protocol: TCP}\n", port+1, port)
+		}
+	}
+	// Clients of the namespace other have a rule of their own.
+	text.WriteString("---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: own, namespace: other}\nspec: {host: h0.example.com, exportTo: [.], trafficPolicy: {connectionPool: {tcp: {maxConnections: 7}}}}\n")
+	m := build(t, text.String(), egress.Options{MaxHops: 500})
+	if hosts := m.Scopes[0].Hosts; len(hosts) != 2 || m.LeftOut != 3 {
+		t.Fatalf("%d hosts, %d left out", len(hosts), m.LeftOut)
+	}
+	h := m.Scopes[0].Hosts[0]
+	told := 0
+	for _, p := range h.Ports {
+		for _, v := range p.Views {
+			told += len(v.Hops)
+		}
+	}
+	if want := "100 more ways to the host are left out; meshvet effective h0.example.com tells them"; told != 300 || !strings.Contains(strings.Join(h.Notes, "\n"), want) {
+		t.Errorf("%d hops, notes %q", told, h.Notes)
+	}
+}
+
+// TestLimits: what is in the mesh and not applied is noted.
+func TestLimits(t *testing.T) {
+	m := build(t, "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: narrow, namespace: shop}\nspec: {egress: [{hosts: [./*]}]}\n---\n"+crowd(0), egress.Options{})
+	if want := []string{"Sidecar shop/narrow limits what the proxies of shop see, and is not applied"}; !cmp.Equal(want, m.Scopes[0].Notes) {
+		t.Errorf("notes %q, want %q", m.Scopes[0].Notes, want)
+	}
+}

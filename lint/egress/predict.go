@@ -42,6 +42,10 @@ type Predictor struct {
 	Note   func(format string, args ...any)
 
 	hosts []string // of all meshes, once they are needed
+	work  *work    // what a map may still cost; nil where somebody asks
+	// rivals remembers what competes with a ServiceEntry for listeners: its hosts, of which there may be hundreds with hundreds of
+	// addresses, have that in common.
+	rivals map[*mesh.Target][]mesh.ListenerRival
 }
 
 // Answer is what clients of some namespaces get for one host of one mesh.
@@ -71,18 +75,21 @@ type Way struct {
 func (p *Predictor) TellLimits() {
 	told := map[object.Key]bool{}
 	for i := range p.Meshes {
-		ix := p.Meshes[i].Index
-		for _, o := range ix.EnvoyFilters() {
-			if len(told) < maxMisses && !told[o.Key] {
-				told[o.Key] = true
-				p.Note("%s patches what Istio compiles, and is not applied", o)
-			}
+		p.tellLimitsOf(p.Meshes[i].Index, told)
+	}
+}
+
+func (p *Predictor) tellLimitsOf(ix *mesh.Index, told map[object.Key]bool) {
+	for _, o := range ix.EnvoyFilters() {
+		if len(told) < maxMisses && !told[o.Key] {
+			told[o.Key] = true
+			p.Note("%s patches what Istio compiles, and is not applied", o)
 		}
-		for o := range ix.All(object.Sidecar) {
-			if len(told) < maxMisses && !told[o.Key] {
-				told[o.Key] = true
-				p.Note("%s limits what the proxies of %s see, and is not applied", o, mesh.NamespaceOf(o))
-			}
+	}
+	for o := range ix.All(object.Sidecar) {
+		if len(told) < maxMisses && !told[o.Key] {
+			told[o.Key] = true
+			p.Note("%s limits what the proxies of %s see, and is not applied", o, mesh.NamespaceOf(o))
 		}
 	}
 }
@@ -382,7 +389,13 @@ func (p *Predictor) answers(m *lint.Mesh, host mesh.Host, port uint32, clients, 
 	var missed []error
 	var hidden []string
 	byContent := map[string]*Answer{}
-	for _, ns := range clients {
+	p.work.begin(ix, host)
+	for i, ns := range clients {
+		if i > 0 && p.work.exhausted(out) {
+			missed = append(missed, fmt.Errorf("%s: what clients of %d more namespaces get is left out", host, len(clients)-i))
+			break
+		}
+		p.work.client()
 		proxy := p.Proxy
 		proxy.Namespace = ns
 		seen, note := host, ""
@@ -409,6 +422,7 @@ func (p *Predictor) answers(m *lint.Mesh, host mesh.Host, port uint32, clients, 
 			missed = append(missed, err)
 			continue
 		}
+		p.work.hops(a)
 		key := a.content()
 		if same := byContent[key]; same != nil {
 			same.join(a)
@@ -433,6 +447,14 @@ func (p *Predictor) answers(m *lint.Mesh, host mesh.Host, port uint32, clients, 
 		missed = append(missed, hiddenError(ix, host, hidden))
 	}
 	return out, errors.Join(missed...)
+}
+
+// flag names a flag of `meshvet effective`, to readers of a map with the command.
+func (p *Predictor) flag(name string) string {
+	if p.work != nil {
+		return "meshvet effective " + name
+	}
+	return name
 }
 
 func boolInt(b bool) int {
@@ -535,7 +557,7 @@ func (p *Predictor) fill(a *Answer, proxy effective.Proxy, port uint32) error {
 	}
 	if p.Subset == "" {
 		if rest := slices.DeleteFunc(subsets, func(s string) bool { return routed[s] }); len(rest) > 0 {
-			a.Notes = append(a.Notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" (--subset shows one)")
+			a.Notes = append(a.Notes, "no route in view leads to subset "+object.Abridge(strings.Join(rest, ", "))+" ("+p.flag("--subset")+" shows one)")
 		}
 	}
 	for _, list := range effective.OfUnknownAge(ix, proxy, a.Host) {
@@ -550,44 +572,56 @@ func (p *Predictor) fill(a *Answer, proxy effective.Proxy, port uint32) error {
 		}
 	}
 	if proxy.Type == effective.Sidecar {
-		a.Notes = append(a.Notes, rivalNotes(ix, proxy, a.Host, ports)...)
+		a.Notes = append(a.Notes, p.rivalNotes(ix, proxy, a.Host, ports)...)
 	}
 	for _, r := range ix.RulesReaching(a.Host) {
 		if r.Selector == nil || r.Namespace() != proxy.Namespace || a.has(r.Object) {
 			continue
 		}
-		a.Notes = append(a.Notes, fmt.Sprintf("%s is for workloads with %s only (--labels)", r.Object, object.Abridge(LabelsText(r.Selector))))
+		a.Notes = append(a.Notes, fmt.Sprintf("%s is for workloads with %s only (%s)", r.Object, object.Abridge(LabelsText(r.Selector)), p.flag("--labels")))
 	}
 	return nil
 }
 
 // rivalNotes say which ports of a host share a listener with something else, so that what is sent there may go to another cluster
 // than the one that is told.
-func rivalNotes(ix *mesh.Index, proxy effective.Proxy, host mesh.Host, ports []uint32) []string {
+func (p *Predictor) rivalNotes(ix *mesh.Index, proxy effective.Proxy, host mesh.Host, ports []uint32) []string {
 	t := proxy.Target(ix, host)
 	if t == nil || t.IsService() {
 		return nil
 	}
 	var out []string
 	opaque := false
-	for _, p := range t.Ports {
-		if !p.IsOpaque() || !slices.Contains(ports, p.Number) {
+	for _, port := range t.Ports {
+		if !port.IsOpaque() || !slices.Contains(ports, port.Number) {
 			continue
 		}
 		opaque = true
 		if len(t.Hosts) > 1 && len(ix.Addresses(t, host)) == 0 {
-			out = append(out, fmt.Sprintf("port %d: nothing tells the hosts of %s apart, so Istio sends what comes there to one of them", p.Number, t.Object))
+			out = append(out, fmt.Sprintf("port %d: nothing tells the hosts of %s apart, so Istio sends what comes there to one of them", port.Number, t.Object))
 		}
 	}
 	if !opaque {
 		return out
 	}
-	for _, r := range ix.ListenerRivals(t) {
+	for _, r := range p.rivalsOf(ix, t) {
 		if slices.Contains(ports, r.Port.Number) && r.Port.IsOpaque() && ix.Sees(r.Target, proxy.Namespace) {
 			out = append(out, fmt.Sprintf("port %d: %s needs the same listener, so what comes there may go to its cluster", r.Port.Number, r.Target.Object))
 		}
 	}
 	return out
+}
+
+func (p *Predictor) rivalsOf(ix *mesh.Index, t *mesh.Target) []mesh.ListenerRival {
+	list, known := p.rivals[t]
+	if !known {
+		if p.rivals == nil {
+			p.rivals = map[*mesh.Target][]mesh.ListenerRival{}
+		}
+		list = ix.ListenerRivals(t)
+		p.rivals[t] = list
+	}
+	return list
 }
 
 func forClients(ns string) string {

@@ -119,7 +119,7 @@ func Read(ctx context.Context, o Options) (*State, error) {
 	}
 	r := &reader{Options: o}
 	cfg := rest.CopyConfig(o.Cluster)
-	cfg.QPS, cfg.Burst = 50, 100
+	cfg.QPS = -1 // there are never more requests than kinds that are read at once
 	cfg.Timeout = o.RequestTimeout
 	cfg.WarningHandler = &r.warnings
 	var err error

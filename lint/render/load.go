@@ -108,17 +108,17 @@ func loadSource(ctx context.Context, folder *os.Root, source, name string, limit
 	path := filepath.FromSlash(source)
 	info, err := folder.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil //nolint:nilerr,nilnil // as of a chart that is packed
+		return nil, nil //nolint:nilnil // as of a chart that is packed
 	}
 	in, err := folder.Open(path)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // as above
+		return nil, nil //nolint:nilnil // as above
 	}
 	defer in.Close() //nolint:errcheck // it was only read
 	limit := int64(limits.WithDefaults().FileBytes)
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil && !errors.Is(err, fs.ErrClosed) || int64(len(text)) > limit {
-		return nil, nil //nolint:nilerr,nilnil // as above
+		return nil, nil //nolint:nilnil // as above
 	}
 	f, err := object.Load(ctx, name, strings.NewReader(string(text)), limits)
 	if err != nil {

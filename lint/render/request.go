@@ -112,7 +112,7 @@ func (d *Document) Origin(line int) (source string, at int) {
 }
 
 // Failure is why something cannot be rendered.
-type Failure struct {
+type Failure struct { //nolint:errname // it is part of an answer first
 	Message string `json:"message"`        // one line: what is wrong and what to do
 	File    string `json:"file,omitempty"` // where, relative to Root, with slashes, or the Name of a ValueFile; "" if it is not known
 	Line    int    `json:"line,omitempty"` // from 1; 0 if it is not known

@@ -95,19 +95,19 @@ func Run(ctx context.Context, program string, request Request) (*Answer, error) 
 		return nil, fmt.Errorf("%s wrote more than %d MiB; render less at a time", program, out.most>>20)
 	case late.Err() != nil || time.Since(begun) > limits.Timeout && err != nil:
 		return nil, fmt.Errorf("took longer than %s and was stopped; render less at a time, or run the renderer and `| meshvet lint -`", limits.Timeout)
-	case err != nil && outOfMemory(complaints.String()):
+	case err != nil && outOfMemory(complaints.text.String()):
 		return nil, fmt.Errorf("needs more than %d MiB of memory; render less at a time", limits.Memory>>20)
 	case err != nil:
-		return nil, fmt.Errorf("run %s: %w%s", program, plain(err), lastWords(complaints.String()))
+		return nil, fmt.Errorf("run %s: %w%s", program, plain(err), lastWords(complaints.text.String()))
 	}
 	answer := &Answer{}
-	if err := json.Unmarshal(out.Bytes(), answer); err != nil {
+	if err := json.Unmarshal(out.text.Bytes(), answer); err != nil {
 		return nil, fmt.Errorf("%s gave no answer of %s: %w", program, Program, err)
 	}
 	if answer.Version != request.Version {
 		return nil, fmt.Errorf("%w: %s is %s, and meshvet is %s", ErrOtherVersion, program, orNone(answer.Version), request.Version)
 	}
-	for line := range strings.Lines(complaints.String()) {
+	for line := range strings.Lines(complaints.text.String()) {
 		if line = strings.TrimSpace(line); line != "" {
 			answer.Notes = append(answer.Notes, line)
 		}
@@ -148,23 +148,24 @@ func lastWords(complaints string) string {
 	return ": " + line
 }
 
-// capped keeps what is written up to a length. What is more calls over, if there is one, and is dropped.
+// capped keeps what is written up to a length. What is more calls over, if there is one, and is dropped. It must not embed the buffer, whose
+// ReadFrom io.Copy would call instead of Write.
 type capped struct {
-	bytes.Buffer
+	text bytes.Buffer
 	most int
 	full bool
 	over func()
 }
 
 func (c *capped) Write(p []byte) (int, error) {
-	if room := c.most - c.Len(); len(p) > room {
-		c.Buffer.Write(p[:max(room, 0)])
+	if room := c.most - c.text.Len(); len(p) > room {
+		c.text.Write(p[:max(room, 0)])
 		if c.full = true; c.over != nil {
 			c.over()
 		}
 		return len(p), nil
 	}
-	return c.Buffer.Write(p)
+	return c.text.Write(p)
 }
 
 var _ io.Writer = (*capped)(nil)

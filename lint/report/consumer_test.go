@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -421,7 +422,7 @@ func TestMarkdownBound(t *testing.T) {
 		}
 		rows, left := strings.Count(string(out), "\n| SE101"), 0
 		if m := regexp.MustCompile(`\n(\d+) findings? (is|are) left out`).FindSubmatch(out); m != nil {
-			fmt.Sscan(string(m[1]), &left)
+			left, _ = strconv.Atoi(string(m[1]))
 		}
 		if rows+left != n {
 			t.Errorf("of %d findings %d are shown and %d said to be left out", n, rows, left)

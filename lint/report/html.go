@@ -121,11 +121,11 @@ func newHTMLPage(v *view) (*htmlPage, error) {
 	if n := len(findings) - maxHTMLFindings; n > 0 {
 		p.LeftOut, findings = n, findings[:maxHTMLFindings]
 	}
-	egress := v.newHTMLMap(findings)
-	if err := p.draw(v, egress); err != nil {
+	drawing := v.newHTMLMap(findings)
+	if err := p.draw(drawing); err != nil {
 		return nil, err
 	}
-	p.tell(v, findings, egress)
+	p.tell(v, findings, drawing)
 
 	p.Problems, p.ProblemsLeftOut = v.htmlProblems()
 	p.Skipped, p.SkippedLeftOut = v.htmlSkipped()

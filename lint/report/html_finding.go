@@ -30,7 +30,7 @@ type (
 	htmlFinding struct {
 		ID, Severity, Rule, RuleName, URL string
 		Message, Place, File, Namespace   string
-		Where, Cause                      string
+		Where, Cause, Rendered            string
 		Effect, Remedy                    []htmlPart
 		Missing                           bool // the field is; the place is its parent's
 		Lines                             []htmlLine
@@ -106,8 +106,16 @@ func (p *htmlPage) tell(v *view, findings []*lint.Finding, m *htmlMap) {
 // detail is what a finding tells beside its headline and excerpt.
 func (v *view) detail(f *lint.Finding, x *htmlFinding) {
 	x.Effect = parts(clean(sentence(object.Abridge(f.Effect))))
-	x.Cause = clean(v.causedNote(f))
-	x.Missing = !f.Location.Exact && f.Location.Range.Start.IsValid() && len(f.Path) > 0
+	x.Cause = clean(v.changeNote(f))
+	shown := f.Location
+	if f.Rendered != nil {
+		shown = f.Rendered.At
+		x.Rendered = clean(object.Abridge(renderedNote(f)))
+		if v.renderedInstead(f) && len(x.Lines) > 0 {
+			x.Rendered += "; the lines are what comes out, which " + x.File + " does not hold"
+		}
+	}
+	x.Missing = !shown.Exact && shown.Range.Start.IsValid() && len(f.Path) > 0
 	for i, r := range f.Related {
 		if i == maxHTMLRelated {
 			x.RelatedLeftOut = len(f.Related) - i
@@ -204,12 +212,17 @@ func (v *view) excerpts(findings []*lint.Finding) [][]htmlLine {
 	out := make([][]htmlLine, len(findings))
 	e := excerpter{sources: v.Sources}
 	for _, i := range order {
-		loc := findings[i].Location
-		x, ok := e.at(loc)
+		f := findings[i]
+		loc, file, cutter := f.Location, v.Sources[f.Location.File], &e
+		if v.renderedInstead(f) {
+			loc, file = f.Rendered.At, f.Rendered.File
+			cutter = &excerpter{sources: map[string]*object.File{loc.File: file}}
+		}
+		x, ok := cutter.at(loc)
 		if !ok {
 			continue
 		}
-		file, line := v.Sources[loc.File], loc.Range.Start.Line
+		line := loc.Range.Start.Line
 		around := func(from, to int) (lines []htmlLine) {
 			for n := max(1, from); n <= to; n++ {
 				lines = append(lines, htmlLine{N: n, Text: shownLine(file.Line(n))})

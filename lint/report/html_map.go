@@ -121,10 +121,11 @@ type htmlMap struct {
 	texts   map[string]int
 	fields  map[mapField]int
 	refs    map[[2]int]int
-	hosts   map[string][]int // by name
-	leadsTo map[int]int      // how many nodes a finding has
-	cut     string           // what had no room
-	bytes   int              // of texts
+	hosts   map[string][]int           // by name
+	leadsTo map[int]int                // how many nodes a finding has
+	meshes  map[string]map[string]bool // of a file, by name
+	cut     string                     // what had no room
+	bytes   int                        // of texts
 
 	worst []lint.Severity
 }
@@ -150,6 +151,15 @@ func (v *view) newHTMLMap(findings []*lint.Finding) *htmlMap {
 		return m
 	}
 	m.build()
+	m.meshes = map[string]map[string]bool{}
+	for _, scope := range v.Scopes {
+		for _, file := range scope.Files {
+			if m.meshes[file] == nil {
+				m.meshes[file] = map[string]bool{}
+			}
+			m.meshes[file][clean(object.Abridge(scope.Name))] = true
+		}
+	}
 	m.place(findings)
 	return m
 }
@@ -473,19 +483,21 @@ func (m *htmlMap) numbers(host int) []uint32 {
 	return nil
 }
 
-// named are the nodes that have the names which a finding gives.
+// named are the nodes that have the names which a finding gives, in its mesh: hosts of other meshes may be called the same.
 func (m *htmlMap) named(f *lint.Finding) []spotOfMap {
 	var hosts []spotOfMap
 	for _, name := range f.Subject.Hosts {
 		for _, i := range m.hosts[name] {
-			hosts = append(hosts, spotOfMap{host: i, port: -1})
+			if !m.data.Scopes || m.meshes[f.Location.File][m.data.Texts[m.data.Hosts[i].Scope]] {
+				hosts = append(hosts, spotOfMap{host: i, port: -1})
+			}
 		}
 	}
 	return m.about(f, m.byPort(f, hosts))
 }
 
 // draw puts the map on the page: as data for the script, and as tables for readers without one.
-func (p *htmlPage) draw(v *view, m *htmlMap) error {
+func (p *htmlPage) draw(m *htmlMap) error {
 	e := &p.Egress
 	switch {
 	case !m.asked:

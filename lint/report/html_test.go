@@ -468,3 +468,56 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// A finding whose object is at no node belongs to the host that it names, in its own mesh.
+func TestHTMLMapOfMeshes(t *testing.T) {
+	host := []egress.Host{{Name: "a.example", Namespaces: []string{"*"}, Ports: []egress.Port{{Number: 443}}}}
+	m := &egress.Map{Scopes: []egress.Scope{{Name: "prod", Hosts: host}, {Name: "staging", Hosts: host}}}
+	f := lint.Finding{Rule: notDNS, Severity: lint.Warning, Message: "m", Subject: lint.Subject{Hosts: []string{"a.example"}}, Location: object.Location{File: "staging/a.yaml"}}
+	r := &lint.Report{Findings: []lint.Finding{f}, Scopes: []lint.Scope{{Name: "prod", Files: []string{"prod/a.yaml"}}, {Name: "staging", Files: []string{"staging/a.yaml"}}}}
+	_, doc := htmlPageOf(t, Options{Egress: func() (*egress.Map, error) { return m, nil }}, r)
+	var data mapData
+	if err := json.Unmarshal([]byte(textOf(byID(t, doc, "data"))), &data); err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Hosts) != 2 || len(data.Hosts[0].Findings) != 0 || len(data.Hosts[1].Findings) != 1 {
+		t.Errorf("the finding is at %+v", data.Hosts)
+	}
+}
+
+// Of an object that something renders, the page shows what comes out where the source does not hold it.
+func TestHTMLRendered(t *testing.T) {
+	source := load(t, "chart/templates/a.yaml", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a}\nspec:\n  resolution: DNS\n")
+	out := load(t, "rendered", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: a}\nspec:\n  hosts: [a]\n  resolution: NONE\n")
+	f := finding(notDNS, out.Objects[0], "spec.resolution", "resolution is NONE")
+	f.Rendered = &lint.Rendered{By: []string{"chart (values-prod.yaml)", "overlays/prod"}, File: out, At: f.Location}
+	f.Location = source.Objects[0].Locate(nil)
+	_, doc := htmlPageOf(t, Options{}, &lint.Report{Findings: []lint.Finding{f}, Sources: map[string]*object.File{source.Name: source}})
+	text := outline(byID(t, doc, "list"))
+	for _, want := range []string{
+		"6  resolution: [NONE]\n", "chart/templates/a.yaml:",
+		"Rendered\nby chart (values-prod.yaml), overlays/prod; the lines are what comes out, which chart/templates/a.yaml does not hold\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestEgressIsAskedFor: the map costs about what the run does, so html asks for it once, and no other format at all.
+func TestEgressIsAskedFor(t *testing.T) {
+	for _, name := range Names() {
+		asked := 0
+		write(t, name, Options{Egress: func() (*egress.Map, error) {
+			asked++
+			return egressOf(t)()
+		}}, fixture(t))
+		want := 0
+		if name == "html" {
+			want = 1
+		}
+		if asked != want {
+			t.Errorf("%s asks for the map %d times, want %d", name, asked, want)
+		}
+	}
+}

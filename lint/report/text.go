@@ -170,11 +170,11 @@ func (t *textWriter) finding(f *lint.Finding) {
 }
 
 // renderedInstead says whether the line of the source that a finding points at does not show what was rendered of it.
-func (t *textWriter) renderedInstead(f *lint.Finding) bool {
+func (v *view) renderedInstead(f *lint.Finding) bool {
 	if f.Rendered == nil || !f.Rendered.At.Range.Start.IsValid() {
 		return false
 	}
-	source := t.Sources[f.Location.File]
+	source := v.Sources[f.Location.File]
 	return source == nil || strings.TrimSpace(source.Line(f.Location.Range.Start.Line)) != strings.TrimSpace(f.Rendered.Line())
 }
 

@@ -200,16 +200,17 @@
       return pen.measureText(text).width;
     };
   })();
-  // cut shortens a text to a width.
-  function cut(text, width, kind) {
+  // cut shortens a text to a width; of a path the end says more.
+  function cut(text, width, kind, keepEnd) {
     if (text.length * 9 < width && /^[ -~]*$/.test(text) || widthOf(text, kind) <= width) return text;
-    const runes = [...text.slice(0, 200)];
+    const runes = [...(keepEnd ? text.slice(-200) : text.slice(0, 200))];
+    const first = n => (keepEnd ? '…' + runes.slice(runes.length - n).join('') : runes.slice(0, n).join('') + '…');
     let few = 0, many = runes.length;
     while (few < many) {
       const n = (few + many + 1) >> 1;
-      if (widthOf(runes.slice(0, n).join('') + '…', kind) <= width) few = n; else many = n - 1;
+      if (widthOf(first(n), kind) <= width) few = n; else many = n - 1;
     }
-    return runes.slice(0, few).join('') + '…';
+    return first(few);
   }
 
   function groups() {
@@ -267,7 +268,7 @@
       if (!open.has(g.key)) open.set(g.key, total <= 60 || list.length === 1 ? PAGE : 0);
       const limit = searching ? Math.max(PAGE, open.get(g.key)) : open.get(g.key);
       const gn = node({
-        id: g.id, kind: 'group', level: 1, row, x: x.group, w: width.group, key: g.key, text: g.label, sub: (g.scope ? g.scope + ' · ' : '') + plural(g.hosts.length, 'host'),
+        id: g.id, kind: 'group', level: 1, row, x: x.group, w: width.group, key: g.key, text: g.label, sub: (g.scope ? g.scope + ' · ' : '') + plural(g.hosts.length, 'host'), keepEnd: true,
         found: g.found, worst: g.worst, own: !limit, expanded: limit > 0,
         label: (by === 'owner' ? 'defined in ' : 'clients in ') + g.label + (g.scope ? ', mesh ' + g.scope : '') + ', ' + plural(g.hosts.length, 'host'),
       });
@@ -357,7 +358,7 @@
       shape(g, n.worst, right + 6, 12);
       draw(g, 'text', { class: 'cnt', x: right + 15, y: 16, 'aria-hidden': 'true' }, count);
     }
-    if (n.sub && h > NODE) draw(g, 'text', { class: 'sub', x: left, y: 31, 'aria-hidden': 'true' }, cut(n.sub, n.w - left - 8, 'sub'));
+    if (n.sub && h > NODE) draw(g, 'text', { class: 'sub', x: left, y: 31, 'aria-hidden': 'true' }, cut(n.sub, n.w - left - 8, 'sub', n.keepEnd));
   }
   function shape(g, severity, cx, cy) {
     const d = {
@@ -612,7 +613,7 @@
     const host = hostOf(id);
     const find = () => groups().list.find(g => g.hosts.includes(host));
     let g = find();
-    if (!g) { $('mapform').reset(); g = find(); }
+    if (!g) { $('mq').value = ''; $('bad').checked = false; g = find(); }
     open.set(g.key, Math.max(open.get(g.key) || PAGE, Math.ceil((g.hosts.indexOf(host) + 1) / PAGE) * PAGE));
     state.selected = id;
     state.current = id;
@@ -655,6 +656,9 @@
   if (hosts.every(h => h.clients === hosts[0].clients) && new Set(hosts.map(h => h.owner)).size > 1) $('group').value = 'o';
   const worst = hosts.reduce((a, b) => ((RANK[b.worst] || 0) > (RANK[a.worst] || 0) ? b : a), hosts[0]);
   state.selected = worst.id;
+  const start = groups().list.find(g => g.hosts.includes(worst));
+  open.set(start.key, Math.ceil((start.hosts.indexOf(worst) + 1) / PAGE) * PAGE);
   render();
+  if (byId.has(worst.id)) canvas.scrollTop = Math.max(0, (byId.get(worst.id).y - 60) * state.zoom);
   showPanel();
 })();

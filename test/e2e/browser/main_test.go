@@ -58,7 +58,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	meshvet = filepath.Join(work, "meshvet")
-	build := exec.Command("go", "build", "-o", meshvet, "./cmd/meshvet")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", meshvet, "./cmd/meshvet")
 	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build meshvet: %w\n%s", err, out)
@@ -73,12 +73,12 @@ func run(m *testing.M) (code int, err error) {
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
-	var closeBrowser context.CancelFunc
-	browser, closeBrowser = chromedp.NewContext(allocator)
+	running, closeBrowser := chromedp.NewContext(allocator)
 	defer closeBrowser()
-	if err := chromedp.Do(browser); err != nil {
+	if err := chromedp.Do(running); err != nil {
 		return 1, fmt.Errorf("start %s: %w", chromium, err)
 	}
+	browser = running //nolint:fatcontext // tests make their tabs from it
 	return m.Run(), nil
 }
 
@@ -172,7 +172,7 @@ func show(t *testing.T, file string, s settings) *tab {
 	need(t, missing)
 	b := &tab{T: t, file: file}
 	ctx, stop := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	b.ctx = ctx
 	t.Cleanup(func() {
 		b.checkSilent()
@@ -271,7 +271,7 @@ func eval[T any](b *tab, expression string) T {
 // until waits until an expression is true.
 func (b *tab) until(expression string) {
 	b.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if eval[bool](b, expression) {
 			return
 		}

@@ -66,7 +66,7 @@ func TestContextOutsideStagedFiles(t *testing.T) {
 	// A finding that other files silence: where all ServiceEntries are known, a host without one is a mistake.
 	r.Stage(".meshvet.yaml", "context: {complete: true}\n")
 	r.run(0)
-	if err := os.Remove(filepath.Join(r.Dir, "entries/new.yaml")); err != nil {
+	if err := os.Remove(filepath.Join(r.Dir, "entries", "new.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	scratch.Says(t, r.run(1), "rules/pay.yaml:5:9: warning: ", "[MX301 ")

@@ -3,19 +3,12 @@
 package github
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -29,7 +22,8 @@ var (
 	programs string // the folder of meshvet
 	action   string // a folder with action.yml alone, since act copies all of it, twice
 	upload   string // stands for github/codeql-action, which would send the report to GitHub
-	releases *server
+	shell    string // a folder with the bash that steps run in
+	releases *scratch.Releases
 )
 
 func TestMain(m *testing.M) {
@@ -53,7 +47,7 @@ func run(m *testing.M) (code int, err error) {
 	if programs, err = home.Build(ctx); err != nil {
 		return 1, err
 	}
-	if releases, err = serve(); err != nil {
+	if releases, err = scratch.Serve(programs); err != nil {
 		return 1, err
 	}
 	defer releases.Close()
@@ -75,8 +69,31 @@ func run(m *testing.M) (code int, err error) {
 	if err := os.WriteFile(filepath.Join(upload, "upload-sarif", "action.yml"), []byte(uploadSARIF), 0o600); err != nil {
 		return 1, err
 	}
+	shell = filepath.Join(home.Dir, "shell")
+	if err := os.Mkdir(shell, 0o700); err != nil {
+		return 1, err
+	}
+	if err := os.WriteFile(filepath.Join(shell, "bash"), []byte(patientBash), 0o700); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
 }
+
+// patientBash is bash, but for this: act does not wait for the last lines of a step that fails. So the shell does not end before act has
+// written them to its log.
+const patientBash = `#!/bin/sh
+PATH=${PATH#*:}
+bash "$@"
+code=$?
+if [ "$code" -ne 0 ]; then
+  printf '\nend of step %s\n' "$$"
+  for _ in $(seq 200); do
+    if grep -q "end of step $$" "$LOG"; then break; fi
+    sleep 0.02
+  done
+fi
+exit "$code"
+`
 
 // uploadSARIF puts the report away. The inputs are those of the real one.
 const uploadSARIF = `name: upload-sarif
@@ -87,69 +104,6 @@ runs:
   steps:
   - {shell: bash, env: {SARIF: '${{ inputs.sarif_file }}'}, run: 'cp "$SARIF" "$FILES/uploaded.sarif"'}
 `
-
-// server stands for https://github.com/meshvet/meshvet/releases/download.
-type server struct {
-	*httptest.Server
-	files map[string][]byte // by path
-}
-
-// archive is the name of a release's archive for this machine.
-func (*server) archive(version string) string {
-	return fmt.Sprintf("meshvet_%s_%s_%s.tar.gz", strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH)
-}
-
-// sum is the SHA-256 of the release's list of checksums.
-func (s *server) sum() string {
-	return fmt.Sprintf("%x", sha256.Sum256(s.files["/"+scratch.Release+"/checksums.txt"]))
-}
-
-// serve serves a release of the programs that the tests have built.
-func serve() (*server, error) {
-	var archive bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&archive, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	w := tar.NewWriter(zipped)
-	entries, err := os.ReadDir(programs)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(programs, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if err := w.WriteHeader(&tar.Header{Name: e.Name(), Mode: 0o755, Size: int64(len(text))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
-		return nil, err
-	}
-	s := &server{}
-	right, none := fmt.Sprintf("%x", sha256.Sum256(archive.Bytes())), strings.Repeat("0", 64)
-	s.files = map[string][]byte{
-		"/" + scratch.Release + "/" + s.archive(scratch.Release): archive.Bytes(),
-		"/" + scratch.Release + "/checksums.txt":                 []byte(none + "  other.zip\n" + right + "  " + s.archive(scratch.Release) + "\n"),
-		// Another file than its sum says, and one that is not in the list.
-		"/v0.1.1/" + s.archive("v0.1.1"): archive.Bytes(), "/v0.1.1/checksums.txt": []byte(none + "  " + s.archive("v0.1.1") + "\n"),
-		"/v0.1.2/" + s.archive("v0.1.2"): archive.Bytes(), "/v0.1.2/checksums.txt": []byte(right + "  other.zip\n"),
-	}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, there := s.files[r.URL.Path]
-		if !there {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write(text)
-	}))
-	return s, nil
-}
 
 // change is a repository on GitHub with a pull request.
 type change struct {
@@ -190,7 +144,7 @@ func (c *change) fetch(commit string, depth int) *scratch.Repository {
 	r := &scratch.Repository{T: t, Home: home, Dir: t.TempDir()}
 	r.Git("init", "--quiet")
 	r.Git("remote", "add", "origin", "file://"+c.Dir)
-	args := []string{"fetch", "--quiet", "--no-tags", "origin", commit}
+	args := []string{"fetch", "--quiet", "--no-tags", "origin", "+" + commit + ":refs/remotes/pull/1/merge"}
 	if depth > 0 {
 		args = append(args, fmt.Sprintf("--depth=%d", depth))
 	}
@@ -280,13 +234,18 @@ func runs(t *testing.T, r *scratch.Repository, name string, event map[string]any
 	if err := os.WriteFile(file, payload, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := home.Run(t.Context(), r.Dir, act, name, "--json", "--eventpath", file, "--platform", "ubuntu-latest=-self-hosted", "--no-cache-server", "--bind",
+	log := filepath.Join(dir, "log")
+	out, _, err := home.Run(t.Context(), r.Dir, "sh", "-c", `export LOG="$0" PATH="$1:$PATH"; shift; exec "$@" >"$LOG" 2>&1`, log, shell, act, name, "--json", "--eventpath", file, "--platform", "ubuntu-latest=-self-hosted", "--no-cache-server",
 		"--action-cache-path", filepath.Join(dir, "cache"), "--local-repository", "meshvet/meshvet@"+scratch.Release+"="+action,
 		"--local-repository", "github/codeql-action@cdf488f595d80d6e07e03d4674febd5ab45fa938="+upload, "--env", "FILES="+o.files)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for text := range strings.Lines(out) {
+	all, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.Lines(string(all)) {
 		if !strings.HasPrefix(text, "{") { // act's own closing word
 			o.log += text
 			continue

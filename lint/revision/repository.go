@@ -130,7 +130,7 @@ func (r *Repository) commit(ctx context.Context, name string) (string, error) {
 	case strings.HasSuffix(answers[1], " commit"):
 		return "", fmt.Errorf("there is no revision %q in %s; did you mean origin/%s?", name, r.root, name)
 	case r.shallow:
-		return "", fmt.Errorf("there is no revision %q in %s, which is a shallow clone: fetch more of it, by git fetch --unshallow, or fetch-depth: 0 in GitHub Actions", name, r.root)
+		return "", fmt.Errorf("there is no revision %q in %s, which is a shallow clone: fetch more of it, by git fetch --unshallow, fetch-depth: 0 in GitHub Actions, or GIT_DEPTH: 0 in GitLab CI", name, r.root)
 	}
 	return "", fmt.Errorf("there is no revision %q in %s; fetch it, or give another", name, r.root)
 }
@@ -165,7 +165,7 @@ func (r *Repository) mergeBase(ctx context.Context, name, left, right string) (s
 	case ctx.Err() != nil:
 		return "", err
 	case r.shallow:
-		return "", fmt.Errorf("the commit in which %q parted is not in %s, which is a shallow clone: fetch more of it, by git fetch --unshallow, or fetch-depth: 0 in GitHub Actions", name, r.root)
+		return "", fmt.Errorf("the commit in which %q parted is not in %s, which is a shallow clone: fetch more of it, by git fetch --unshallow, fetch-depth: 0 in GitHub Actions, or GIT_DEPTH: 0 in GitLab CI", name, r.root)
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return "", fmt.Errorf("%q: the two have no commit in common", name)
 	}

@@ -66,7 +66,7 @@ func TestPullRequest(t *testing.T) {
 	}
 	c.Git("commit", "--quiet", "--allow-empty", "-m", "again")
 	event := c.event()
-	event["pull_request"].(map[string]any)["head"].(map[string]any)["repo"] = map[string]any{"fork": false} //nolint:errcheck // it is what event makes
+	event["pull_request"].(map[string]any)["head"].(map[string]any)["repo"] = map[string]any{"fork": false}
 	o = runs(t, c.checkout(2), "pull_request", event)
 	text, err := os.ReadFile(filepath.Join(o.files, "uploaded.sarif"))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestPush(t *testing.T) {
 
 // What a pull request is compared with, whatever was checked out.
 func TestBase(t *testing.T) {
-	make := func(t *testing.T) *change {
+	ahead := func(t *testing.T) *change {
 		t.Helper()
 		c := newChange(t, map[string]string{where: workflow(""), "old.yaml": scratch.Bad("old")})
 		c.Write("new.yaml", scratch.Bad("new"))
@@ -129,26 +129,26 @@ func TestBase(t *testing.T) {
 		}
 	}
 	t.Run("the merge alone", func(t *testing.T) { // as actions/checkout makes it by default; the base is fetched
-		c := make(t)
+		c := ahead(t)
 		onlyNew(t, runs(t, c.checkout(1), "pull_request", c.event()))
 	})
 	t.Run("all commits", func(t *testing.T) {
-		c := make(t)
+		c := ahead(t)
 		onlyNew(t, runs(t, c.checkout(0), "pull_request", c.event()))
 	})
 	t.Run("the head", func(t *testing.T) { // ref: ${{ github.event.pull_request.head.sha }}, fetch-depth: 0
-		c := make(t)
+		c := ahead(t)
 		onlyNew(t, runs(t, c.fetch(c.Git("rev-parse", "change"), 0), "pull_request_target", c.event()))
 	})
 	t.Run("the head alone", func(t *testing.T) { // where it has left the base is not in the checkout
-		c := make(t)
+		c := ahead(t)
 		o := runs(t, c.fetch(c.Git("rev-parse", "change"), 1), "pull_request_target", c.event())
 		if o.outputs["exit-code"] != "2" || len(o.annotations) != 1 || !strings.Contains(o.annotations[0].text, "fetch-depth: 0") {
 			t.Errorf("%v, %v\n%s", o.outputs, o.annotations, o.log)
 		}
 	})
 	t.Run("no way to the base", func(t *testing.T) {
-		c := make(t)
+		c := ahead(t)
 		r := c.checkout(1)
 		r.Git("remote", "set-url", "origin", "file:///nowhere")
 		o := runs(t, r, "pull_request", c.event())
@@ -157,20 +157,20 @@ func TestBase(t *testing.T) {
 		}
 	})
 	t.Run("a merge queue", func(t *testing.T) {
-		c := make(t)
+		c := ahead(t)
 		main := c.Git("rev-parse", "main")
 		r := c.checkout(0)
 		onlyNew(t, runs(t, r, "merge_group", map[string]any{"merge_group": map[string]any{"base_sha": main, "base_ref": "refs/heads/main"}}))
 	})
 	t.Run("none", func(t *testing.T) {
-		c := make(t)
+		c := ahead(t)
 		c.Write(where, workflow("since: none\nconfig-from: none"))
 		if o := runs(t, c.checkout(1), "pull_request", c.event()); o.outputs["findings"] != "3" {
 			t.Errorf("%v\n%s", o.outputs, o.log)
 		}
 	})
 	t.Run("another", func(t *testing.T) {
-		c := make(t)
+		c := ahead(t)
 		c.Write(where, workflow("since: "+c.Git("rev-parse", "change")+"\nconfig-from: HEAD"))
 		if o := runs(t, c.checkout(0), "pull_request", c.event()); o.outputs["findings"] != "1" || o.annotations[0].file != "others.yaml" {
 			t.Errorf("%v, %v\n%s", o.outputs, o.annotations, o.log)
@@ -200,34 +200,37 @@ func TestHostileText(t *testing.T) {
 	t.Run("inputs", func(t *testing.T) {
 		// All at once would stop at the first.
 		for _, input := range []string{"paths", "since", "config-from", "config", "fail-on", "args", "working-directory", "sarif-file", "install", "version", "binary", "checksums-sha256"} {
-			for _, text := range []string{command + " `touch " + pwned + "` \"'; touch " + pwned + " #", "x\n::add-mask::x"} {
-				c := newChange(t, map[string]string{"old.yaml": scratch.Bad("old")})
-				quoted, err := json.Marshal(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				made := workflow
-				switch input {
-				case "binary", "install", "version", "checksums-sha256":
-					made = installing
-				}
-				c.Write(where, made(input+": "+string(quoted)))
-				o := runs(t, c.checkout(2), "pull_request", c.event())
-				if input != "sarif-file" && o.steps["meshvet"] != "failure" {
-					t.Errorf("%s: %s passes\n%s", input, text, o.log)
-				}
-				obeyed(t, o)
+			text := command + " `touch " + pwned + "` \"'; touch " + pwned + " #\n::add-mask::x"
+			c := newChange(t, map[string]string{"old.yaml": scratch.Bad("old")})
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
 			}
+			made := workflow
+			switch input {
+			case "binary", "install", "version", "checksums-sha256":
+				made = installing
+			}
+			c.Write(where, made(input+": "+string(quoted)))
+			o := runs(t, c.checkout(2), "pull_request", c.event())
+			if o.steps["meshvet"] != "failure" {
+				t.Errorf("%s: %s passes\n%s", input, text, o.log)
+			}
+			obeyed(t, o)
 		}
 	})
 	t.Run("names", func(t *testing.T) {
 		c := newChange(t, map[string]string{where: workflow("fail-on: error"), "a.yaml": scratch.Good("a")})
-		for _, name := range []string{command + ".yaml", "::add-mask::x.yaml", "##[add-mask]x.yaml", "x\n::add-mask::x.yaml", "--config=a.yaml", "::stop-commands::x.yaml"} {
-			c.Write(strings.ReplaceAll(name, "/", "_"), scratch.Bad("new"))
+		// A file name takes no slash.
+		without := home.Environ
+		home.Environ = append(slices.Clone(without), "PWNED="+pwned)
+		defer func() { home.Environ = without }()
+		for _, name := range []string{"$(touch $PWNED).yaml", "`touch $PWNED`.yaml", "::add-mask::x.yaml", "##[add-mask]x.yaml", "x\n::add-mask::x.yaml", "--config=a.yaml", "::stop-commands::x.yaml"} {
+			c.Write(name, scratch.Bad("new"))
 		}
 		c.Write("::error::broken.yaml", "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nspec: [\n")
 		event := c.event()
-		event["pull_request"].(map[string]any)["head"].(map[string]any)["ref"] = "a`touch " + pwned + "`\"'" + command //nolint:errcheck // it is what event makes
+		event["pull_request"].(map[string]any)["head"].(map[string]any)["ref"] = "a`touch " + pwned + "`\"'" + command
 		o := runs(t, c.checkout(2), "pull_request", event)
 		obeyed(t, o)
 		if o.outputs["exit-code"] != "2" || len(o.annotations) < 7 {

@@ -214,7 +214,7 @@ jobs:
 // where a workflow stands in a repository.
 const where = ".github/workflows/meshvet.yaml"
 
-// runs runs the workflow of a checkout for an event.
+// runs has act run the workflow of a checkout for an event.
 func runs(t *testing.T, r *scratch.Repository, name string, event map[string]any) *outcome {
 	t.Helper()
 	if event == nil {

@@ -141,7 +141,7 @@ type outcome struct {
 	html   string
 }
 
-// runs runs the job in a checkout, with these variables.
+// runs has gitlab-ci-local run the job in a checkout, with these variables.
 func runs(t *testing.T, r *scratch.Repository, variables ...string) *outcome {
 	t.Helper()
 	args := []string{

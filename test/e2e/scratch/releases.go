@@ -44,8 +44,9 @@ func Serve(programs string) (*Releases, error) {
 	r.files = map[string][]byte{
 		"/" + Release + "/" + r.Archive(Release): archive,
 		"/" + Release + "/checksums.txt":         []byte(none + "  other.zip\n" + right + "  " + r.Archive(Release) + "\n"),
-		"/v0.1.1/" + r.Archive("v0.1.1"):         archive, "/v0.1.1/checksums.txt": []byte(none + "  " + r.Archive("v0.1.1") + "\n"),
-		"/v0.1.2/" + r.Archive("v0.1.2"): archive, "/v0.1.2/checksums.txt": []byte(right + "  other.zip\n"),
+		// Nobody gets as far as to unpack these.
+		"/v0.1.1/" + r.Archive("v0.1.1"): []byte("another"), "/v0.1.1/checksums.txt": []byte(none + "  " + r.Archive("v0.1.1") + "\n"),
+		"/v0.1.2/" + r.Archive("v0.1.2"): []byte("another"), "/v0.1.2/checksums.txt": []byte(right + "  other.zip\n"),
 	}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		text, there := r.files[q.URL.Path]

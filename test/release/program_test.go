@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // program builds meshvet once and returns its path.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "meshvet")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/meshvet") //nolint:noctx // ends with the tests
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/meshvet")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

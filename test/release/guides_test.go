@@ -79,13 +79,13 @@ func archive(t *testing.T, dir string) {
 	}
 	packed := t.TempDir()
 	must(t, packed, "cp '"+path+"' meshvet && ./meshvet docs --man man/man1 --completions completions")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(packed, "meshvet-render"), "./cmd/meshvet-render")
-	build.Dir = root
+	build := exec.CommandContext(t.Context(), "go", append(slices.Clone(handedOut), "-o", filepath.Join(packed, "meshvet-render"), "./cmd/meshvet-render")...)
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	const name = "meshvet_0.1.0_linux_amd64.tar.gz"
-	must(t, packed, "tar -czf '"+filepath.Join(dir, name)+"' *")
+	must(t, packed, "tar -cf - * | gzip -1 >'"+filepath.Join(dir, name)+"'")
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -28,11 +29,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// handedOut are flags of a build that is handed out, which are those that link and pack soonest too.
+var handedOut = []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
+
 // program builds meshvet once and returns its path.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "meshvet")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/meshvet")
-	cmd.Dir = root
+	cmd := exec.Command("go", append(slices.Clone(handedOut), "-o", path, "./cmd/meshvet")...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

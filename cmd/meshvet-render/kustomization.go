@@ -155,6 +155,9 @@ func (k *kustomization) checkPath(way string, v object.Value) error {
 		if errors.As(err, &refused) {
 			return k.failure(v, "%s names %q: %s", way, path, refused.Message)
 		}
+		if errors.Is(err, fs.ErrNotExist) && hostLike.MatchString(path) {
+			return k.failure(v, "%s names %q, which is not there; if it is an address, meshvet fetches nothing: copy it into the repository, or run `kustomize build %s | meshvet lint -`", way, path, k.folder())
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return k.failure(v, "%s names %q, which is not there; correct the path, or add the file", way, path)
 		}
@@ -165,6 +168,9 @@ func (k *kustomization) checkPath(way string, v object.Value) error {
 
 // remote is how paths look that kustomize downloads, or has git clone: with a scheme, of GitHub without one, or as of ssh.
 var remote = regexp.MustCompile(`(?i)^(git::|[a-z][a-z0-9+.-]*://|(www\.)?github\.com[:/]|gh:|[^/\s]+@[^/\s]+[:/])`)
+
+// hostLike is how paths begin that kustomize may take for an address without a scheme.
+var hostLike = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?/`)
 
 // isRemote says whether kustomize would fetch what a path names, whether or not it is also a file.
 func isRemote(path string) bool { return remote.MatchString(path) }

@@ -44,6 +44,9 @@ func renderKustomize(_ context.Context, k *render.Kustomize, limits render.Limit
 		if err != nil {
 			return nil, err
 		}
+		if kind := checked.doc.Root().Get("kind"); filepath.Dir(abs) == dir.String() && kind.Str() == types.ComponentKind {
+			return nil, checked.failure(kind, "is a component, which makes nothing by itself; render a kustomization that uses it")
+		}
 		if filepath.Dir(abs) == dir.String() {
 			text, keepOrigins, err = checked.withOrigins(text)
 		}

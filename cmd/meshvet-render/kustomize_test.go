@@ -136,6 +136,7 @@ func TestKustomizeRefuses(t *testing.T) {
 			f.link(outside+"/base", "k/base")
 		}, "outside", 1},
 		{"a link to itself", func(f folder) { files("kustomization.yaml", onlyEntry)(f); f.link("entry.yaml", "k/entry.yaml") }, "entry.yaml", 1},
+		{"a component alone", files("kustomization.yaml", "kind: Component\n"+onlyEntry, "entry.yaml", entryYAML), "is a component", 1},
 		{"a file that is missing", files("kustomization.yaml", "resources:\n- gone.yaml\n"), "which is not there", 2},
 		{"a base that includes itself", files("kustomization.yaml", "resources: [.]\n"), "cycle", 0},
 		{"two bases in a circle", files("kustomization.yaml", "resources: [a]\n", "a/kustomization.yaml", "resources: [..]\n"), "cycle", 0},

@@ -212,6 +212,9 @@ func (r *lintRun) meshes(ctx context.Context) ([]lint.Mesh, *lint.Report, error)
 		sources = r.walker.addStdin(r.stdin, r.flags.stdinName)
 	}
 	for _, arg := range r.args {
+		if abs := r.walker.absolute(arg); arg != "-" && isFolder(abs) && kustomizationIn(abs) != "" {
+			r.say("notice: %s holds a kustomization, which is not rendered here: pipe what kustomize build %s prints to -f -", arg, arg)
+		}
 		if arg != "-" {
 			sources = append(sources, r.walker.add(arg)...)
 		}

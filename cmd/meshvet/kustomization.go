@@ -34,18 +34,22 @@ func (w *walker) patchOf(abs string) string {
 
 // leavesOut says whether a file is left out as the patch of a kustomization, and keeps in mind that it was.
 func (w *walker) leavesOut(abs, name string) bool {
-	of := w.patchOf(abs)
-	if of == "" {
+	dir := w.patchOf(abs)
+	if dir == "" {
 		return false
 	}
 	if text, err := readRegularUpTo(abs, maxKustomization); err == nil && !strings.Contains(string(text), "istio.io") {
 		return false // of another kind, which nobody wants to know of
 	}
+	of := w.name(dir, false)
+	if w.components[dir] {
+		of = "with a folder that uses the component " + of
+	}
 	if !w.taken[abs] {
 		w.taken[abs] = true
 		w.lost = append(w.lost, lint.Skip{
 			File: name, Cause: lint.Fragment,
-			Reason: "is a patch, and no manifest by itself: meshvet lint --kustomize " + w.name(of, false) + " judges what it makes",
+			Reason: "is a patch, and no manifest by itself: meshvet lint --kustomize " + of + " judges what it makes",
 		})
 	}
 	return true
@@ -69,6 +73,7 @@ func (w *walker) patchesIn(dir string) map[string]bool {
 		// One that cannot be read has no patches: who renders it is told what is wrong with it.
 		if text, err := readRegularUpTo(at, maxKustomization); err == nil {
 			if doc, problem := object.ParseDocument(at, text, object.Limits{}); problem == nil {
+				w.components[dir] = doc.Root().Get("kind").Str() == "Component"
 				for _, field := range [...]string{"patches", "patchesJson6902"} {
 					for _, p := range doc.Root().Get(field).Items() {
 						add(p.Get("path"))

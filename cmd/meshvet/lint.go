@@ -522,6 +522,9 @@ func (r *lintRun) read(ctx context.Context) (*inputs, error) {
 			sources = append(sources, r.walker.add(arg)...)
 		}
 	}
+	if dirs := r.walker.unrendered; len(dirs) > 0 && !r.flags.render.raw && len(r.plan) == 0 {
+		r.say("notice: kustomizations that are judged as the files that they hold, and not rendered: %s; --kustomize renders them", object.Abridge(strings.Join(dirs, ", ")))
+	}
 	var named []fs.FileInfo
 	for _, s := range sources {
 		if s.named {

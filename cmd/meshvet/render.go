@@ -323,6 +323,9 @@ func (r *lintRun) render(ctx context.Context) (out []*rendered, problems []objec
 			continue
 		}
 		one.config = r.configs.of(one.dir)
+		if len(one.files) == 0 {
+			r.say("notice: %s renders nothing", one.name)
+		}
 		for _, n := range one.notes {
 			r.note("%s: %s", one.name, n)
 		}

@@ -44,12 +44,15 @@ type walker struct {
 	instructions instructions
 	note         func(format string, args ...any)
 
-	taken    map[string]bool            // absolute paths of files
-	files    map[mark][]takenFile       // what these paths lead to
-	walked   map[string]bool            // absolute paths of folders
-	patches  map[string]map[string]bool // by folder: absolute paths of the files that its kustomization has as patches
-	excluded int                        // files and folders that the configuration excludes
-	lost     []lint.Skip                // what should have said which files to read, and could not be read itself
+	taken   map[string]bool            // absolute paths of files
+	files   map[mark][]takenFile       // what these paths lead to
+	walked  map[string]bool            // absolute paths of folders
+	patches map[string]map[string]bool // by folder: absolute paths of the files that its kustomization has as patches
+	// unrendered are the folders with a kustomization that were walked.
+	unrendered []string
+	components map[string]bool // by folder: its kustomization is a component, which only others render
+	excluded   int             // files and folders that the configuration excludes
+	lost       []lint.Skip     // what should have said which files to read, and could not be read itself
 }
 
 // excluder says which glob leaves a file or folder out, by its absolute path; "" = none.
@@ -67,7 +70,7 @@ func newWalker(cwd string, exclude excluder, note func(string, ...any)) *walker 
 	if exclude == nil {
 		exclude = (*pathFilter)(nil)
 	}
-	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}, patches: map[string]map[string]bool{}}
+	return &walker{cwd: cwd, exclude: exclude, instructions: workingTree(), note: note, taken: map[string]bool{}, files: map[mark][]takenFile{}, walked: map[string]bool{}, patches: map[string]map[string]bool{}, components: map[string]bool{}}
 }
 
 // take says whether a file is yet to be read, and keeps in mind that it is now.
@@ -189,6 +192,9 @@ func (w *walker) walk(out []source, dir string, asked bool, ignored ignoreStack,
 	}
 	if w.configs != nil {
 		w.configs.enter(dir, entries)
+	}
+	if keep == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(kustomizationNames, e.Name()) }) {
+		w.unrendered = append(w.unrendered, w.name(dir, asked))
 	}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())

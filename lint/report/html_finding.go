@@ -231,6 +231,11 @@ func (v *view) excerpts(findings []*lint.Finding) [][]htmlLine {
 		}
 		lines := append(around(line-contextLines, line-1), htmlLine{N: line, Marked: true, Before: x.before, Mark: x.mark, Following: x.after})
 		lines = append(lines, around(line+1, line+contextLines)...)
+		if v.renderedInstead(f) { // they are no lines of the file that is named
+			for j := range lines {
+				lines[j].N = 0
+			}
+		}
 		for len(lines) > 0 && !lines[len(lines)-1].Marked && lines[len(lines)-1].Text == "" {
 			lines = lines[:len(lines)-1]
 		}

@@ -495,7 +495,7 @@ func TestHTMLRendered(t *testing.T) {
 	_, doc := htmlPageOf(t, Options{}, &lint.Report{Findings: []lint.Finding{f}, Sources: map[string]*object.File{source.Name: source}})
 	text := outline(byID(t, doc, "list"))
 	for _, want := range []string{
-		"6  resolution: [NONE]\n", "chart/templates/a.yaml:",
+		"  resolution: [NONE]\n", "chart/templates/a.yaml:",
 		"Rendered\nby chart (values-prod.yaml), overlays/prod; the lines are what comes out, which chart/templates/a.yaml does not hold\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -43,6 +43,13 @@ func checkKustomization(fsys *rootFS, abs string, text []byte) (*kustomization, 
 			return nil, k.failure(v, "%s downloads charts and runs helm, which meshvet never does; run `kustomize build --enable-helm %s | meshvet lint -`", field, k.folder())
 		}
 	}
+	for key, v := range root.Fields() {
+		for _, field := range slices.Concat(builds, reads, withPath, makers, []string{"openapi", "helmCharts", "helmChartInflationGenerator", "helmGlobals"}) {
+			if key != field && strings.EqualFold(key, field) {
+				return nil, k.failure(v, "%s is read by kustomize as %s; write %s", key, field, field)
+			}
+		}
+	}
 	for path, v := range k.paths() {
 		if err := k.checkPath(path, v); err != nil {
 			return nil, err

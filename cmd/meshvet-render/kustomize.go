@@ -134,7 +134,8 @@ func originOf(fsys *rootFS, dir string, r *resource.Resource) (string, error) {
 		return "", nil
 	}
 	abs := filepath.Join(dir, filepath.FromSlash(from))
-	if _, inside := fsys.relative(abs); !inside || origin.Repo != "" {
+	// A patch can write any origin: only what has been read can be one.
+	if _, inside := fsys.relative(abs); !inside || origin.Repo != "" || !fsys.read[abs] {
 		return "", nil
 	}
 	return path.Clean(fsys.name(abs)), nil

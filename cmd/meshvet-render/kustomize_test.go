@@ -136,6 +136,11 @@ func TestKustomizeRefuses(t *testing.T) {
 			f.link(outside+"/base", "k/base")
 		}, "outside", 1},
 		{"a link to itself", func(f folder) { files("kustomization.yaml", onlyEntry)(f); f.link("entry.yaml", "k/entry.yaml") }, "entry.yaml", 1},
+		{"a field in other letters", files("kustomization.yaml", "Resources: ['git::https://example.com/base']\n"), "Resources is read by kustomize as resources", 1},
+		{"a kustomization that is a link", func(f folder) {
+			f.write("k/x.yaml", "resources:\n- git::https://example.com/base\n")
+			f.link("x.yaml", "k/kustomization.yaml")
+		}, "meshvet fetches nothing", 2},
 		{"a component alone", files("kustomization.yaml", "kind: Component\n"+onlyEntry, "entry.yaml", entryYAML), "is a component", 1},
 		{"a file that is missing", files("kustomization.yaml", "resources:\n- gone.yaml\n"), "which is not there", 2},
 		{"a base that includes itself", files("kustomization.yaml", "resources: [.]\n"), "cycle", 0},

@@ -18,12 +18,14 @@ import (
 var _ filesys.FileSystem = (*rootFS)(nil)
 
 // rootFS is what kustomize sees of the disk: what is below a folder, to read, and no more of it than is bounded. Symbolic links are
-// followed as long as they stay in that folder. Each text passes through onRead, which may replace it or refuse it.
+// followed as long as they stay in that folder. Each text passes through onRead, under the name that was asked for; it may
+// replace the text or refuse it.
 type rootFS struct {
 	root   string // absolute, without links
 	in     *os.Root
 	limits render.Limits
 	onRead func(abs string, text []byte) ([]byte, error)
+	read   map[string]bool // paths that were read, as they were asked for and without links
 
 	files int
 	bytes int64
@@ -140,10 +142,15 @@ func (x *rootFS) ReadFile(path string) ([]byte, error) {
 	if x.bytes += int64(len(text)); x.bytes > x.limits.Unpacked {
 		return nil, x.refuse(&render.Failure{Message: fmt.Sprintf("needs more than %d MiB of files; render less at a time", x.limits.Unpacked>>20)})
 	}
+	asked := filepath.Clean(path) // kustomize goes by the name of a file, not by that of what it links to
+	if x.read == nil {
+		x.read = map[string]bool{}
+	}
+	x.read[asked], x.read[abs] = true, true
 	if x.onRead == nil {
 		return text, nil
 	}
-	if text, err = x.onRead(abs, text); err != nil {
+	if text, err = x.onRead(asked, text); err != nil {
 		var failure *render.Failure
 		if errors.As(err, &failure) {
 			return nil, x.refuse(failure)

@@ -355,6 +355,9 @@ func (r *lintRun) renderOne(ctx context.Context, p *rendering) (*rendered, *obje
 		return nil, fail("", 0, "cannot be rendered: "+err.Error()), nil //nolint:nilerr // the problem tells it
 	case answer.Error != nil:
 		file := answer.Error.File
+		if file != "" && !filepath.IsLocal(filepath.FromSlash(file)) && !p.isValues(file) {
+			file = "" // no program of ours says so
+		}
 		if file != "" && !p.isValues(file) {
 			file = r.walker.name(filepath.Join(root, filepath.FromSlash(file)), false)
 		}

@@ -80,6 +80,7 @@ func Run(ctx context.Context, program string, request Request) (*Answer, error) 
 	late, cancel := context.WithTimeout(ctx, limits.Timeout+started)
 	defer cancel()
 	cmd := exec.CommandContext(late, program)
+	endsWhole(cmd)
 	cmd.Env = environment()
 	cmd.Stdin = bytes.NewReader(input)
 	cmd.WaitDelay = time.Second // whoever has taken over its output is not waited for

@@ -90,19 +90,28 @@ func TestRunStops(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	_, err := Run(ctx, script(t, `echo $$ > `+dir+`/pid.part; mv `+dir+`/pid.part `+dir+`/pid; exec sleep 60`), Request{Version: "v1", Limits: DefaultLimits()})
+	_, err := Run(ctx, script(t, `sleep 60 & echo $! > `+dir+`/child; echo $$ > `+dir+`/pid.part; mv `+dir+`/pid.part `+dir+`/pid; sleep 60`), Request{Version: "v1", Limits: DefaultLimits()})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		return // no way to see processes
 	}
-	if _, err := os.Stat("/proc"); err != nil {
-		return
-	}
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
-		t.Errorf("the program %s is still there", pid)
+	for _, name := range []string{"pid", "child"} {
+		pid, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+			// What has ended and is not yet taken notice of, Z, has ended.
+			stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+			if err != nil || strings.Contains(string(stat), ") Z ") {
+				break
+			}
+			if time.Since(begun) > 10*time.Second {
+				t.Fatalf("%s is still there: %s", name, stat)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package render
+
+import "os/exec"
+
+// endsWhole does nothing: the program alone is ended.
+func endsWhole(*exec.Cmd) {}

@@ -139,7 +139,7 @@ func TestLoad(t *testing.T) {
 		{"helm value", "# {{ not here }}\n" + se + "  hosts: {{ .Values.hosts }}\n", "template, 1 documents\ntemplate at 7:10\n"},
 		{"helm value that parses", dr + "---\n" + strings.Replace(se, "spec: {}", "spec: {hosts: [a, \"{{ .Values.host }}\"]}", 1), "template, 2 documents\ntemplate at 11:19\n"},
 		{"one notice for many templates, and no faults of theirs", "kind: ServiceEntry\na: {{ .x }}\n---\nkind: ServiceEntry\na: b: c\n---\nkind: DestinationRule\na: {{ .x }}\n---\nkind: Gateway\na: {{ .x }}\n", "template, 4 documents\ntemplate at 2:4\n"},
-		{"templates of context kinds", "kind: Service\na: {{ .x }}\n---\nkind: Gateway\na: {{ .x }}\n---\n" + se, "linted, 3 documents\nServiceEntry a\nunread at 2:4: is a template ({{ on line 2): render it first (helm template, or the tool that fills it in) and lint the output\n"},
+		{"templates of context kinds", "kind: Service\na: {{ .x }}\n---\nkind: Gateway\na: {{ .x }}\n---\n" + se, "linted, 3 documents\nServiceEntry a\nunread at 2:4: is a template ({{ on line 2): render it first (meshvet lint --helm does that for a chart; else the tool that fills it in) and lint the output\n"},
 		{"template of a foreign kind", "kind: Job\nx: Service\na: {{ .x }}\n---\n" + se, "linted, 2 documents\nServiceEntry a\n"},
 		{"terraform", "kind: ServiceEntry\nhosts:\n%{ for h in hosts ~}\n- ${h}\n%{ endfor ~}\n", "template, 1 documents\ntemplate at 3:1\n"},
 		{"jinja", "kind: ServiceEntry\n{% if x %}\na: b\n{% endif %}\n", "template, 1 documents\ntemplate at 2:1\n"},

@@ -35,7 +35,7 @@ func placeholderOnLine(text string, at int) (marker string, off int) {
 func renderAdvice(marker string) string {
 	switch {
 	case strings.HasPrefix(marker, "{{"):
-		return "render it first (helm template, or the tool that fills it in) and lint the output"
+		return "render it first (meshvet lint --helm does that for a chart; else the tool that fills it in) and lint the output"
 	case strings.HasPrefix(marker, "${"):
 		return "fill it in first (envsubst, or the tool that replaces it) and lint the output"
 	case strings.HasPrefix(marker, "%{"):

@@ -29,7 +29,9 @@ type Options struct {
 	// RootNamespace and MeshConfigMap name the ConfigMap with Istio's mesh configuration; "" means istio-system and istio.
 	RootNamespace, MeshConfigMap string
 	PageSize                     int64         // objects in one answer; 0 = 500
-	RequestTimeout               time.Duration // of one request, repetitions included; 0 = 30 s
+	RequestTimeout               time.Duration // of one request, repetitions included, and of a credential plugin; 0 = 30 s
+	// Say, if it is set, is told what the kubeconfig's credential plugin says, line by line, such as where to log in.
+	Say func(line string)
 	// Done, if there is one, is increased by each object that was read.
 	Done *atomic.Int64
 }
@@ -124,6 +126,12 @@ func Read(ctx context.Context, o Options) (*State, error) {
 	cfg.QPS = -1 // there are never more requests than kinds that are read at once
 	cfg.Timeout = o.RequestTimeout
 	cfg.WarningHandler = &r.warnings
+	if err := login(ctx, cfg, o.RequestTimeout, o.Say); err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read the cluster: %w", ctx.Err())
+		}
+		return nil, r.unreachable(err)
+	}
 	client, err := newClient(cfg, mostBytes)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)

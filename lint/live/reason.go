@@ -68,7 +68,10 @@ func (r *reader) reason(err error) string {
 	if to, redirects := asRedirect(err); redirects {
 		return to.Error()
 	}
+	var plugin *pluginError
 	switch {
+	case errors.As(err, &plugin):
+		return plugin.Error()
 	case errors.Is(err, errTooLarge):
 		return errTooLarge.Error()
 	case errors.As(err, &unasked):

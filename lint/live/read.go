@@ -366,7 +366,7 @@ func (l *listing) checkObject(u *unstructured.Unstructured) error {
 
 func withArticle(kind string) string {
 	kind = plain(kind)
-	if kind != "" && strings.Contains("AEIOU", kind[:1]) {
+	if strings.IndexAny(kind, "AEIOU") == 0 {
 		return "an " + kind
 	}
 	return "a " + kind

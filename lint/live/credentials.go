@@ -29,11 +29,12 @@ const (
 	pipesLeft = 500 * time.Millisecond
 )
 
-// login runs the credential plugin of a configuration, if it has one, and puts what that gives in its place.
+// Login runs the credential plugin of a configuration, if it has one, and puts what that gives in its place. The plugin has so long; what it
+// says on standard error is told line by line. The error says in one line why there are no credentials, or is that of ctx.
 //
 // client-go would run it too, but without a time limit or a context, with the terminal as its standard error, and would keep whatever it
 // prints. A plugin is run once: what it gives has to be good for as long as a cluster is read.
-func login(ctx context.Context, cfg *rest.Config, timeout time.Duration, say func(line string)) error {
+func Login(ctx context.Context, cfg *rest.Config, timeout time.Duration, say func(line string)) error {
 	e := cfg.ExecProvider
 	switch {
 	case e == nil:

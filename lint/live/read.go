@@ -126,7 +126,7 @@ func Read(ctx context.Context, o Options) (*State, error) {
 	cfg.QPS = -1 // there are never more requests than kinds that are read at once
 	cfg.Timeout = o.RequestTimeout
 	cfg.WarningHandler = &r.warnings
-	if err := login(ctx, cfg, o.RequestTimeout, o.Say); err != nil {
+	if err := Login(ctx, cfg, o.RequestTimeout, o.Say); err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("read the cluster: %w", ctx.Err())
 		}

@@ -74,6 +74,8 @@ func (r *reader) reason(err error) string {
 		return plugin.Error()
 	case errors.Is(err, errTooLarge):
 		return errTooLarge.Error()
+	case errors.Is(err, errTooManyParts):
+		return errTooManyParts.Error()
 	case errors.As(err, &unasked):
 		return unasked.Error()
 	case apierrors.IsUnauthorized(err):

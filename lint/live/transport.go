@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,14 @@ import (
 // mostBytes bounds one answer of the API server, unpacked. A page of 500 objects is rarely more than 5 MiB.
 const mostBytes = 64 << 20
 
-var errTooLarge = fmt.Errorf("its answer is larger than %d MiB; --chunk-size asks for fewer objects at a time", mostBytes>>20)
+// mostParts bounds the mappings and lists in it: {} is two bytes in an answer and hundreds in memory. A page of 500 objects rarely has more
+// than 100,000.
+const mostParts = 1_000_000
+
+var (
+	errTooLarge     = fmt.Errorf("its answer is larger than %d MiB; --chunk-size asks for fewer objects at a time", mostBytes>>20)
+	errTooManyParts = fmt.Errorf("its answer has more than %d mappings and lists; --chunk-size asks for fewer objects at a time", mostParts)
+)
 
 // newClient makes a client for an API server that may be hostile: it follows no redirect, since credentials would go to where that
 // leads, and reads at most so many bytes of an answer.
@@ -57,7 +65,8 @@ func (t *boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.ne
 
 type boundedBody struct {
 	io.ReadCloser
-	left int64
+	left  int64
+	parts int // so far
 }
 
 // Read reads up to the bound, and fails if there is more.
@@ -72,6 +81,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return n, errTooLarge
 	}
 	b.left -= int64(n)
+	if b.parts += bytes.Count(p[:n], []byte{'{'}) + bytes.Count(p[:n], []byte{'['}); b.parts > mostParts {
+		return 0, errTooManyParts
+	}
 	return n, err
 }
 

@@ -81,6 +81,21 @@ func TestReadTooLarge(t *testing.T) {
 	}
 }
 
+// What is small in an answer and large in memory is counted.
+func TestReadTooManyParts(t *testing.T) {
+	srv := &apiServer{answer: func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/serviceentries") {
+			return false
+		}
+		_, _ = io.WriteString(w, `{"kind": "ServiceEntryList", "apiVersion": "networking.istio.io/v1", "items": [`+strings.Repeat("{},", mostParts)+`{}]}`)
+		return true
+	}}
+	k := mustRead(t, Options{Cluster: newServer(t, srv)}).Of(object.ServiceEntry)
+	if k.Outcome != Failed || !strings.Contains(k.Reason, "its answer has more than 1000000 mappings and lists; --chunk-size") {
+		t.Errorf("%s: %s", k.Outcome, k.Reason)
+	}
+}
+
 // What is no list is not an empty one.
 func TestReadUnasked(t *testing.T) {
 	for body, want := range map[string]string{

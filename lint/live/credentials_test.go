@@ -2,8 +2,18 @@ package live
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientauthentication "k8s.io/client-go/pkg/apis/clientauthentication/v1"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -119,4 +131,46 @@ func TestLoginStopped(t *testing.T) {
 	if took := time.Since(began); !errors.Is(err, context.Canceled) || took > 8*time.Second {
 		t.Errorf("%v after %s", err, took)
 	}
+}
+
+// A plugin may give a certificate instead of a token.
+func TestLoginCertificate(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bob"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := json.Marshal(clientauthentication.ExecCredential{
+		TypeMeta: metav1.TypeMeta{APIVersion: execV1, Kind: "ExecCredential"},
+		Status: &clientauthentication.ExecCredentialStatus{
+			ClientCertificateData: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+			ClientKeyData:         string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := &apiServer{answer: func(w http.ResponseWriter, r *http.Request) bool {
+		if certs := r.TLS.PeerCertificates; len(certs) == 1 && certs[0].Subject.CommonName == "bob" {
+			return false
+		}
+		deny(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+		return true
+	}}
+	newServer(t, api) // fills in what it serves
+	srv := httptest.NewUnstartedServer(api)
+	srv.TLS = &tls.Config{ClientAuth: tls.RequestClientCert} //nolint:gosec // a test's server
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	cfg := &rest.Config{Host: srv.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	cfg.ExecProvider = plugin(t, "cat <<'END'\n"+string(answer)+"\nEND")
+	mustRead(t, Options{Cluster: cfg})
 }

@@ -135,6 +135,7 @@ func (r *lintRun) readLive(ctx context.Context, files, around []*object.File) (*
 	state, err := live.Read(ctx, live.Options{
 		Cluster: at.config, Namespaces: slices.Compact(looked), RootNamespace: r.config.Mesh.RootNamespace, MeshConfigMap: f.meshConfigMap,
 		PageSize: f.pageSize, RequestTimeout: f.timeout, Done: done,
+		Say: func(line string) { r.say("%s", line) },
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/meshvet/meshvet/lint/live"
 	"github.com/meshvet/meshvet/webhook"
 )
 
@@ -119,7 +120,7 @@ Exit codes: 0 meshvet answered, 1 it was not asked, 2 the question could not be 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			code, err := a.checkWebhook(ctx, &cluster, namespace)
+			code, err := a.checkWebhook(ctx, &cluster, namespace, timeout)
 			a.code = code
 			return err
 		},
@@ -132,9 +133,13 @@ Exit codes: 0 meshvet answered, 1 it was not asked, 2 the question could not be 
 	return cmd
 }
 
-func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace string) (int, error) {
+func (a *app) checkWebhook(ctx context.Context, cluster *clusterFlags, namespace string, timeout time.Duration) (int, error) {
 	at, err := cluster.find(a.getenv)
 	if err != nil {
+		return 0, err
+	}
+	say := func(line string) { fmt.Fprintln(a.stderr, clean(line)) }
+	if err := live.Login(ctx, at.config, timeout, say); err != nil {
 		return 0, err
 	}
 	checked, err := webhook.Check(ctx, at.config, namespace)

@@ -29,7 +29,9 @@ type Options struct {
 	// RootNamespace and MeshConfigMap name the ConfigMap with Istio's mesh configuration; "" means istio-system and istio.
 	RootNamespace, MeshConfigMap string
 	PageSize                     int64         // objects in one answer; 0 = 500
-	RequestTimeout               time.Duration // of one request, repetitions included; 0 = 30 s
+	RequestTimeout               time.Duration // of one request, repetitions included, and of a credential plugin; 0 = 30 s
+	// Say, if it is set, is told what the kubeconfig's credential plugin says, line by line, such as where to log in.
+	Say func(line string)
 	// Done, if there is one, is increased by each object that was read.
 	Done *atomic.Int64
 }
@@ -92,9 +94,11 @@ const (
 	defaultTimeout  = 30 * time.Second
 	// atOnce is how many kinds are read side by side.
 	atOnce = 4
-	// mostObjects bounds what is read of a kind, and mostEmpty the answers without an object: a server may go on for ever.
-	mostObjects = 500_000
-	mostEmpty   = 20
+	// mostObjects bounds what is sent of a kind, mostUnreadable those of it that cannot be read, and mostEmpty the answers without an
+	// object: a server may go on for ever.
+	mostObjects    = 500_000
+	mostUnreadable = 1000
+	mostEmpty      = 20
 	// mostRestarts is how often a list begins again whose next page has expired; then it is asked for in one piece.
 	mostRestarts = 2
 )
@@ -122,11 +126,20 @@ func Read(ctx context.Context, o Options) (*State, error) {
 	cfg.QPS = -1 // there are never more requests than kinds that are read at once
 	cfg.Timeout = o.RequestTimeout
 	cfg.WarningHandler = &r.warnings
-	var err error
-	if r.dynamic, err = dynamic.NewForConfig(cfg); err != nil {
+	if err := Login(ctx, cfg, o.RequestTimeout, o.Say); err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read the cluster: %w", ctx.Err())
+		}
+		return nil, r.unreachable(err)
+	}
+	client, err := newClient(cfg, mostBytes)
+	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)
 	}
-	found, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if r.dynamic, err = dynamic.NewForConfigAndClient(cfg, client); err != nil {
+		return nil, fmt.Errorf("make a client for the API server: %w", err)
+	}
+	found, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)
 	}
@@ -282,7 +295,11 @@ func (l *listing) fail(err error) {
 func (l *listing) get(ctx context.Context, gvr schema.GroupVersionResource, ns, name string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.RequestTimeout)
 	defer cancel()
-	return l.at(gvr, ns).Get(ctx, name, metav1.GetOptions{})
+	u, err := l.at(gvr, ns).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return u, l.checkObject(u)
 }
 
 func (l *listing) at(gvr schema.GroupVersionResource, ns string) dynamic.ResourceInterface {
@@ -316,17 +333,63 @@ var errNoKubernetes = errors.New("what answers there is no Kubernetes API server
 
 var errEndless = errors.New("the API server goes on listing; that is more than is read")
 
+var errUnreadable = fmt.Errorf("the API server lists more than %d objects that are not what was asked for, or cannot be read", mostUnreadable)
+
+// unaskedError is an answer that is something else than was asked for.
+type unaskedError struct{ got, want string }
+
+func (e *unaskedError) Error() string {
+	return fmt.Sprintf("the API server answered with %s, not %s", e.got, e.want)
+}
+
+// checkList refuses what is no list of the kind. The client takes any object for an empty list.
+func (l *listing) checkList(list *unstructured.UnstructuredList, gvr schema.GroupVersionResource) error {
+	kind := list.GetKind()
+	switch {
+	case kind == string(l.state.Kind)+"List" && list.GroupVersionKind().Group == gvr.Group:
+		return nil
+	case !strings.HasSuffix(kind, "List"):
+		return &unaskedError{withArticle(kind), "a list"}
+	case kind == string(l.state.Kind)+"List":
+		return &unaskedError{withArticle(kind) + " of " + plain(list.GetAPIVersion()), "one of " + gvr.GroupVersion().String()}
+	}
+	return &unaskedError{withArticle(kind), withArticle(string(l.state.Kind) + "List")}
+}
+
+// checkObject refuses an object of another kind than the one that was asked for.
+func (l *listing) checkObject(u *unstructured.Unstructured) error {
+	if kind := u.GetKind(); kind != string(l.state.Kind) {
+		return &unaskedError{withArticle(kind), withArticle(string(l.state.Kind))}
+	}
+	return nil
+}
+
+func withArticle(kind string) string {
+	kind = plain(kind)
+	if strings.IndexAny(kind, "AEIOU") == 0 {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
 // pages lists objects, with at most so many in an answer; 0 = all in one.
 func (l *listing) pages(ctx context.Context, gvr schema.GroupVersionResource, ns string, size int64) error {
 	next := ""
-	empty := 0
+	received, empty := 0, 0
 	for {
 		list, err := l.page(ctx, gvr, ns, metav1.ListOptions{Limit: size, Continue: next})
 		if err != nil {
 			return err
 		}
+		if err := l.checkList(list, gvr); err != nil {
+			return err
+		}
+		received += len(list.Items)
 		for i := range list.Items {
 			l.keep(&list.Items[i])
+			if len(l.state.Unreadable) > mostUnreadable {
+				return errUnreadable
+			}
 		}
 		if next = list.GetContinue(); next == "" {
 			return nil
@@ -334,7 +397,7 @@ func (l *listing) pages(ctx context.Context, gvr schema.GroupVersionResource, ns
 		if len(list.Items) == 0 {
 			empty++
 		}
-		if len(l.objects) > mostObjects || empty > mostEmpty {
+		if received > mostObjects || empty > mostEmpty {
 			return errEndless
 		}
 	}

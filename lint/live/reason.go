@@ -13,8 +13,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/meshvet/meshvet/lint/object"
 )
 
 // userInDenial is how the API server's RBAC names who asked.
@@ -24,7 +27,7 @@ var userInDenial = regexp.MustCompile(`User "([^"]*)" cannot`)
 func missing(k ReadKind, verb, ns string, err error) string {
 	who := "there is no permission"
 	if m := userInDenial.FindStringSubmatch(err.Error()); m != nil {
-		who = fmt.Sprintf("user %q has no permission", m[1])
+		who = fmt.Sprintf("user %q has no permission", object.Abridge(m[1]))
 	}
 	where := "in all namespaces"
 	switch {
@@ -60,11 +63,25 @@ func (r *reader) reason(err error) string {
 	var record tls.RecordHeaderError
 	var dns *net.DNSError
 	var timeout net.Error
+	var status apierrors.APIStatus
+	var unasked *unaskedError
+	if to, redirects := asRedirect(err); redirects {
+		return to.Error()
+	}
+	var plugin *pluginError
 	switch {
+	case errors.As(err, &plugin):
+		return plugin.Error()
+	case errors.Is(err, errTooLarge):
+		return errTooLarge.Error()
+	case errors.Is(err, errTooManyParts):
+		return errTooManyParts.Error()
+	case errors.As(err, &unasked):
+		return unasked.Error()
 	case apierrors.IsUnauthorized(err):
 		return "it does not accept the credentials" + r.expiredCertificate() + "; log in again, or name another context with --kube-context"
-	case errors.Is(err, errEndless):
-		return errEndless.Error()
+	case errors.Is(err, errEndless), errors.Is(err, errUnreadable):
+		return err.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("it did not answer within %s (--request-timeout)", r.RequestTimeout)
 	case errors.As(err, &dns):
@@ -76,9 +93,22 @@ func (r *reader) reason(err error) string {
 	case errors.As(err, &unknown):
 		return "its certificate is signed by an authority that the kubeconfig does not name (certificate-authority)"
 	case errors.As(err, &name), errors.As(err, &record):
-		return innermost(err).Error()
+		return plain(innermost(err).Error())
+	case errors.As(err, &status):
+		return fmt.Sprintf("it answered with status %d: %s", status.Status().Code, plain(status.Status().Message))
 	}
-	return strings.TrimSpace(innermost(err).Error())
+	return plain(innermost(err).Error())
+}
+
+// plain is text of others in one line, without what a terminal would obey, and not longer than anybody reads.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' ' // control characters, such as line ends, and those that change the direction of writing
+	}, text)
+	return object.Abridge(strings.Join(strings.Fields(text), " "))
 }
 
 // expiredCertificate says of a client certificate that it has expired, which the API server does not.

@@ -112,7 +112,7 @@ func (v *verdict) istioSays() {
 		said := refusals(v.before.result)
 		v.line("  Istio's validation")
 		for _, text := range said {
-			v.line("-   refuses %s", shortened(text))
+			v.line("-   refuses %s", shortened(inOrder(text)))
 		}
 		v.line("+   takes it")
 		if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, v.Rejects) }) {
@@ -153,6 +153,18 @@ func shortened(text string) string {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
 	return text
+}
+
+// inOrder sorts the faults that Istio's validation lists: those of a map, such as labels, come in any order.
+func inOrder(text string) string {
+	const opens, between = " errors occurred: * ", " * "
+	head, list, several := strings.Cut(oneLine(text), opens)
+	if !several {
+		return text
+	}
+	faults := strings.Split(list, between)
+	slices.Sort(faults)
+	return head + opens + strings.Join(faults, between)
 }
 
 // write puts the differences down by resource: all that claims name, and some others. What is shown and does not differ stands
